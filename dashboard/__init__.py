@@ -1,0 +1,1 @@
+"""The web site: standings, matches, replays and the JSON interface."""

@@ -1,0 +1,1 @@
+"""Canadian and Wisconsin Smear: the game, its contests and the command `tournament`."""

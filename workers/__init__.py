@@ -1,0 +1,1 @@
+"""Everything that plays matches: the sandbox, the referee, local and distributed executors."""
