@@ -1,1 +1,1 @@
-"""The web site: standings, matches, replays and the JSON interface."""
+"""The site of a tournament: pages, API and live stream over the store."""

@@ -1,0 +1,74 @@
+"""Errors as answers: ``application/problem+json`` for programs, a page with a way on for people."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from dashboard.site import site_of
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+    from starlette.responses import Response
+
+TITLES = {
+    400: "The request makes no sense",
+    403: "Not allowed",
+    404: "There is nothing here",
+    405: "This address does not take that method",
+    409: "Not yet",
+    422: "The request makes no sense",
+    500: "Something broke on our side",
+    503: "Not ready",
+}
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemPage:
+    """A page that says what is wrong and what to try."""
+
+    template: ClassVar[str] = "problem.html"
+    status: int
+    heading: str
+    detail: str
+    request_id: str
+
+
+def problem_answer(request: Request, status: int, detail: str) -> Response:
+    """Answer an error in the form that the asker reads: JSON under ``/api/v1``, else a page."""
+    heading = TITLES.get(status, "The request failed")
+    request_id = secrets.token_hex(6)
+    path = request.url.path
+    if path.startswith("/api/v1") or path.endswith(".json"):
+        kind = heading.lower().replace(" ", "-")
+        body = {"type": f"urn:smear-tournament:{kind}", "title": heading, "status": status, "detail": detail}
+        body |= {"instance": path, "request_id": request_id}
+        return JSONResponse(body, status, media_type=PROBLEM_MEDIA_TYPE)
+    page = ProblemPage(status, heading, detail, request_id)
+    return site_of(request).renderer.html(request, page, status)
+
+
+def install_problems(app: FastAPI) -> None:
+    """Register the handlers for refused, malformed and failed requests."""
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> Response:
+        detail = error.detail
+        if error.status_code == 404 and detail == "Not Found":
+            detail = "No page has this address. The links above lead everywhere."
+        return problem_answer(request, error.status_code, detail)
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> Response:
+        parts = [f"{'.'.join(str(step) for step in part['loc'][1:])}: {part['msg']}" for part in error.errors()]
+        return problem_answer(request, 422, "; ".join(parts))
+
+    @app.exception_handler(Exception)
+    def broken(request: Request, _error: Exception) -> Response:
+        return problem_answer(request, 500, "The error has been logged. Trying again in a moment may help.")

@@ -1,0 +1,213 @@
+"""What every page shares: addresses, static files, number and time formats, and the renderer."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import re
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fastapi import FastAPI, Request
+
+HERE = Path(__file__).parent
+THEMES = ("light", "dark")
+SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
+RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
+    str(rank): word
+    for rank, word in enumerate("two three four five six seven eight nine".split(), start=2)
+}
+# Everything a terminal or a text editor could act on, and the marks that turn the direction of
+# text around: shown as escapes, so that a log cannot hide part of itself.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+class Page(Protocol):
+    """A frozen context that names its template; its fields are the template's variables."""
+
+    template: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the base template needs beside a page's own fields."""
+
+    title: str
+    path: str
+    theme: str
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """One file under ``static/``, read once when the application is made."""
+
+    body: bytes
+    media_type: str
+    digest: str
+
+
+def card_words(card: str) -> str:
+    """Give the spoken name of a card.
+
+    >>> card_words("JH")
+    'jack of hearts'
+    """
+    return f"{RANK_WORDS[card[0]]} of {SUIT_WORDS[card[1]]}"
+
+
+def number(value: float, digits: int = 0) -> str:
+    """Format with thousands separated by thin spaces and a real minus sign."""
+    return f"{value:,.{digits}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "\N{MINUS SIGN}")
+
+
+def signed(value: float, digits: int = 0) -> str:
+    """Format with a sign, zero without one."""
+    text = number(abs(value), digits)
+    if float(f"{value:.{digits}f}") == 0:
+        return text
+    return ("+" if value > 0 else "\N{MINUS SIGN}") + text
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """Format a share of one as percent."""
+    return number(100 * value, digits) + "\N{NARROW NO-BREAK SPACE}%"
+
+
+def visible(text: str, limit: int = 8192) -> str:
+    """Make control characters visible and cut foreign text to a length."""
+    shown = UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text[:limit])
+    return shown if len(text) <= limit else shown + " … (cut)"
+
+
+def aware(moment: datetime) -> datetime:
+    """Take a time without zone as UTC: SQLite gives them back that way."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """Say how long ago a time was, in words."""
+    seconds = max(0, int((now - aware(moment)).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} s ago"
+
+
+def duration(seconds: float) -> str:
+    """Say a length of time with its two largest units."""
+    whole = int(round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def suit_symbol(suit: str, label: bool = False) -> Markup:
+    """Draw a suit from the sprite of the base template, coloured, by default without a name."""
+    name = SUIT_WORDS[suit]
+    spoken = Markup(' role="img" aria-label="{}"').format(name) if label else Markup(' aria-hidden="true"')
+    return Markup('<svg class="suit {}" viewBox="0 0 16 16"{}><use href="#{}"/></svg>').format(
+        suit.lower(), spoken, name
+    )
+
+
+class Renderer:
+    """Turns page contexts into HTML; one per application."""
+
+    def __init__(self, app: FastAPI, title: str, clock: Callable[[], datetime]) -> None:
+        self.app = app
+        self.title = title
+        self.clock = clock
+        self.files = {path.name: _read_static(path) for path in sorted((HERE / "static").iterdir())}
+        self.environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
+        self.environment.filters.update(
+            number=number, signed=signed, percent=percent, visible=visible, ago=ago,
+            duration=duration, card_words=card_words, stamp=stamp, iso=iso,
+        )
+
+    def url_for(self, name: str, query: Mapping[str, object] | None = None, /, **path: object) -> str:
+        """Make the address of a route; query values that are None or empty are left out."""
+        quoted = {key: quote(value, safe="") if isinstance(value, str) else value for key, value in path.items()}
+        address = str(self.app.url_path_for(name, **quoted))
+        kept = {key: value for key, value in (query or {}).items() if value not in (None, "", False)}
+        return f"{address}?{urlencode(kept)}" if kept else address
+
+    def static(self, name: str) -> str:
+        """Make the address of a static file, with the hash of its content."""
+        return self.url_for("static", digest=self.files[name].digest, name=name)
+
+    def text(self, request: Request, page: Page) -> str:
+        """Render a page to markup."""
+        theme = request.cookies.get("theme", "")
+        frame = Frame(self.title, request.url.path, theme if theme in THEMES else "", self.clock())
+        values = {field.name: getattr(page, field.name) for field in fields(page)}
+        return self.environment.get_template(page.template).render(frame=frame, **values)
+
+    def html(self, request: Request, page: Page, status: int = 200, max_age_s: int = 0) -> HTMLResponse:
+        """Render a page to an answer; finished things may be kept for ``max_age_s`` seconds."""
+        headers = {"cache-control": f"private, max-age={max_age_s}", "vary": "Cookie"} if max_age_s else {}
+        return HTMLResponse(self.text(request, page), status, headers)
+
+
+def stamp(moment: datetime) -> str:
+    """Format a time for readers, in UTC."""
+    return aware(moment).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def iso(moment: datetime) -> str:
+    """Format a time for machines."""
+    return aware(moment).isoformat(timespec="seconds")
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Write a CSV table that no spreadsheet takes for formulas.
+
+    Text cells that start like a formula get an apostrophe in front; numbers stay as they are.
+    """
+    lines = [",".join(header)]
+    lines.extend(",".join(_csv_cell(cell) for cell in row) for row in rows)
+    return "\r\n".join(lines) + "\r\n"
+
+
+def _csv_cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = str(value)
+    if isinstance(value, str) and text[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        text = "'" + text
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in '",\r\n') else text
+
+
+def download(body: str | bytes, name: str, media_type: str) -> Response:
+    """Answer with a file to save."""
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(body, media_type=media_type, headers=headers)
+
+
+def _read_static(path: Path) -> StaticFile:
+    body = path.read_bytes()
+    kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
+    return StaticFile(body, kind or "application/octet-stream", hashlib.sha256(body).hexdigest()[:12])
