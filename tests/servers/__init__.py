@@ -1,0 +1,1 @@
+"""Tests against a real Redis and a real PostgreSQL: `pytest tests/servers`."""
