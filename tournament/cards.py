@@ -52,15 +52,17 @@ class Card:
     pips: int
     text: str
 
-    def __new__(cls, text: str) -> Card:
+    def __new__(cls, text: str) -> Card:  # noqa: PYI034  # there are no others than these 52
         """Returns the one object for the card written `text`.
 
         Raises:
             ValueError: `text` is not a rank `2`-`9 T J Q K A` followed by a suit `C D H S`.
         """
-        index = INDEX.get(text) if isinstance(text, str) else None
+        index = INDEX.get(text) if type(text) is str else None
         if index is None:
-            raise ValueError(f"{text!r:.40} is no card: expected a rank (2-9 T J Q K A) and a suit (C D H S), like 'TS'")
+            raise ValueError(
+                f"{text!r:.40} is no card: expected a rank (2-9 T J Q K A) and a suit (C D H S), like 'TS'"
+            )
         return CARDS[index]
 
     def __setattr__(self, name: str, value: object) -> None:

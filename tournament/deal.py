@@ -1,7 +1,7 @@
 """One deal, from the shuffled cards to its four points: the engine that referees use and bots may search with.
 
-A `Deal` is one mutable object over small integers (see `tournament.cards`) with a cheap `copy`; why this shape was
-chosen over frozen values is in docs/decisions/0001. Actions are a bid (0 passes), a tuple of discarded cards, or a card.
+A `Deal` is one mutable object over small integers (see `tournament.cards`) with a cheap `copy`; docs/decisions/0001 says
+why it has this shape. Actions are a bid (0 passes), a tuple of discarded cards, or a card.
 
 Rules are cited by the numbers of the rule page, `docs/rules.md`.
 """
@@ -185,8 +185,7 @@ class Deal:
         if self.phase is BID:
             return _LEGAL_BIDS[self.bid]
         if self.phase is DISCARD:
-            hand = self.hands[self.seat]
-            return [cards for cards in itertools.combinations(hand, len(self.taken)) if trump_suits(hand, cards)]
+            return legal_discards(self.hands[self.seat], len(self.taken))
         return ()
 
     def check(self, action: Action) -> None:
@@ -283,7 +282,7 @@ class Deal:
             self.pips[side] += PIPS[card]
         self.phase = PLAY
 
-    def _play(self, card: int) -> None:
+    def _play(self, card: int) -> None:  # noqa: C901  # one card in one place: calls would cost a third of the speed
         seat, trick = self.seat, self.trick
         self.hands[seat].remove(card)
         suit = SUIT[card]
@@ -368,6 +367,15 @@ def trump_suits(hand: Sequence[int], discards: Sequence[int]) -> list[int]:
         if held and sum(1 for card in discards if mask & BIT[card]) == max(0, held - HAND_SIZE):
             suits.append(suit)
     return suits
+
+
+def legal_discards(hand: Sequence[int], count: int) -> list[tuple[int, ...]]:
+    """Returns every way to discard `count` cards that leaves a suit to be led as trumps, in `itertools` order."""
+    lengths = [sum(1 for card in hand if SUIT[card] == suit) for suit in range(4)]
+    everything = itertools.combinations(hand, count)
+    if max(lengths) <= HAND_SIZE and sum(map(bool, lengths)) > count:
+        return list(everything)  # with more suits than discards one suit always stays whole
+    return [cards for cards in everything if trump_suits(hand, cards)]
 
 
 def default_discards(hand: Sequence[int], legal: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -292,9 +292,11 @@ class Game:
 
     def _end_deal(self, deal: Deal) -> None:
         rules = self.rules
+        finished: tuple[End, int | None] | None = None
         if deal.phase is Phase.THROWN_IN:
             self._thrown_in += 1
-            finished = (End.REDEAL_LIMIT, None) if self._thrown_in >= rules.redeal_limit else None
+            if self._thrown_in >= rules.redeal_limit:
+                finished = (End.REDEAL_LIMIT, None)
         else:
             before = self.scores
             self.scores = scores_after(rules, before, deal)

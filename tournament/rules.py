@@ -30,8 +30,8 @@ class Win(StrEnum):
     REACH_TARGET = "reach_target"
 
 
-MAX_LIMIT: Final = 65_535
-"""Largest `target`, `deal_limit` and `redeal_limit`: deal and attempt travel in two bytes, scores in two with a sign."""
+MAX_NUMBER: Final = 2**24
+"""Largest `target`, `deal_limit` and `redeal_limit`: numbers and scores travel in four bytes."""
 
 HAND_SIZE: Final = 6
 
@@ -70,9 +70,8 @@ class Rules:
         _expect(isinstance(self.win, Win), "win", self.win, ", ".join(Win))
         _expect(type(self.cap_defenders) is bool, "cap_defenders", self.cap_defenders, "true or false")
         _expect(not (cutthroat and self.cap_defenders), "cap_defenders", True, "false in cutthroat")
-        _expect(1 <= self.target <= 30_000, "target", self.target, "1 to 30000")
-        for name in ("deal_limit", "redeal_limit"):
-            _expect(1 <= getattr(self, name) <= MAX_LIMIT, name, getattr(self, name), f"1 to {MAX_LIMIT}")
+        for name in ("target", "deal_limit", "redeal_limit"):
+            _expect(1 <= getattr(self, name) <= MAX_NUMBER, name, getattr(self, name), f"1 to {MAX_NUMBER}")
 
     @classmethod
     def make(cls, game: str, **options: Any) -> Rules:

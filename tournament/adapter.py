@@ -1,0 +1,240 @@
+"""Between the wire and a bot's methods: loads a bot, calls it, and turns what it answers into an index.
+
+The same code runs in a guest and, for `play --debug` and `play_game`, in one process.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, Final
+
+from tournament import bot
+from tournament.cards import CARDS, INDEX, Card
+from tournament.deal import BID, PLAY, Phase, default_discards
+from tournament.game import FaultKind
+from tournament.observation import QuestionReader, View
+from tournament.rules import Limits, Rules
+from tournament.source import BotSource, SourceFinder, import_bot
+
+MAX_TEXT_BYTES: Final = 8192
+"""Most bytes of an error's text: message in the first line, traceback after it."""
+
+_MAX_MESSAGE: Final = 300
+
+
+class BotError(Exception):
+    """What a bot did wrong by itself: the kinds load, exception, memory, invalid and illegal.
+
+    Attributes:
+        kind: the kind of fault.
+        text: first line the message, then the traceback, trimmed to the bot's own files; at most `MAX_TEXT_BYTES`.
+    """
+
+    def __init__(self, kind: FaultKind, message: str, trace: str = "") -> None:
+        """Cuts the text to its bounds."""
+        line = " ".join(message.split())[:_MAX_MESSAGE]
+        text = f"{line}\n{trace}".encode("utf-8", "backslashreplace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
+        super().__init__(line)
+        self.kind = kind
+        self.text = text
+
+
+class SeatAdapter:
+    """One bot at one seat of one game."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        limits: Limits,
+        seat: int,
+        *,
+        passes_through: tuple[type[BaseException], ...] = (),
+    ) -> None:
+        """Prepares a seat; `load` or `use` gives it its bot.
+
+        Args:
+            rules: the rules of the game.
+            limits: the limits that the view shows.
+            seat: the seat.
+            passes_through: exceptions that are not the bot's: Ctrl-C and leaving the debugger, in one process.
+        """
+        self.reader = QuestionReader(rules, limits, seat)
+        self._limits = limits
+        self._passes_through = passes_through
+        self._bot: Any = None
+        self._runtime = bot.Runtime(SourceFinder(BotSource.of_file(b"")), limits)
+        self._modules: dict[str, ModuleType] = {}
+
+    def load(self, source: BotSource, random_seed: str) -> None:
+        """Imports the bot's module from memory and makes its `Bot`.
+
+        Args:
+            source: the bot's files.
+            random_seed: the text that the module `random` is seeded with before the bot's code runs.
+
+        Raises:
+            BotError: of kind load or memory.
+        """
+        finder = SourceFinder(source)
+        self._runtime = bot.Runtime(finder, self._limits)
+        # Reading the clock costs every question a system call: only bots that ask for it pay.
+        self._runtime.uses_clock = any(b"time_left" in content for _, content in source.files)
+        bot.enter(self._runtime)
+        random.seed(random_seed)
+        try:
+            module = import_bot(finder)
+            self._modules = {name: sys.modules[name] for name in finder.module_names if name in sys.modules}
+            made = getattr(module, "Bot", None)
+            if not isinstance(made, type):
+                raise BotError(
+                    FaultKind.LOAD, "the module defines no class Bot: expected `class Bot:` with bid and play"
+                )
+            self._bot = made()
+        except BotError:
+            raise
+        except self._passes_through:
+            raise
+        except MemoryError:
+            raise BotError(FaultKind.MEMORY, "out of memory while loading") from None
+        except BaseException as error:  # noqa: BLE001  # whatever a module raises is the bot's doing, SystemExit too
+            raise self._raised(FaultKind.LOAD, error) from None
+        if self._bot is None:
+            raise BotError(FaultKind.LOAD, "the module defines no class Bot: expected `class Bot:` with bid and play")
+        self._begin()
+
+    def use(self, player: object) -> None:
+        """Takes an object with the methods of a `Bot` instead of loading one."""
+        self._bot = player
+        self._begin()
+
+    def _begin(self) -> None:
+        self._runtime.reader = self.reader
+        self._runtime.game_cpu_s = self._runtime.decision_cpu_s = time.process_time()
+
+    def enter(self) -> None:
+        """Makes this seat's modules and files the current ones, where several bots share a process."""
+        sys.modules.update(self._modules)
+        bot.enter(self._runtime)
+
+    def answer(self, question: bytes) -> tuple[int, int]:
+        """Puts a question to the bot.
+
+        Args:
+            question: as `QuestionWriter.question` made it, without the two length bytes.
+
+        Returns:
+            The question's number and the index of the answer in the legal actions.
+
+        Raises:
+            BotError: of kind exception, memory, invalid or illegal.
+        """
+        runtime = self._runtime
+        if runtime.uses_clock:
+            runtime.decision_cpu_s = time.process_time()
+        number, kind, legal, view = self.reader.read(question)
+        try:
+            if kind is PLAY:
+                index = self._card_index(self._bot.play(view), view)
+            elif kind is BID:
+                index = _bid_index(self._bot.bid(view), view)
+            else:
+                index = self._discard_index(legal, view)
+        except BotError:
+            raise
+        except self._passes_through:
+            raise
+        except MemoryError:
+            raise BotError(FaultKind.MEMORY, f"out of memory in {_METHODS[kind]}") from None
+        except BaseException as error:  # noqa: BLE001  # whatever a bot raises is the bot's doing, SystemExit too
+            raise self._raised(FaultKind.EXCEPTION, error) from None
+        return number, index
+
+    def _card_index(self, answer: object, view: View) -> int:
+        card = answer if isinstance(answer, Card) else _parse(answer, "play")
+        try:
+            return view.legal.index(card)
+        except ValueError:
+            raise BotError(FaultKind.ILLEGAL, f"play answered {card}: expected one of {_texts(view.legal)}") from None
+
+    def _discard_index(self, legal: bytes, view: View) -> int:
+        method: Callable[[View], object] | None = getattr(self._bot, "discard", None)
+        size = view.rules.bidder_takes
+        if method is None:
+            choices = [tuple(legal[at : at + size]) for at in range(0, len(legal), size)]
+            return choices.index(default_discards([card.index for card in view.hand], choices))
+        answer = method(view)
+        if isinstance(answer, str) or not isinstance(answer, Iterable):
+            raise BotError(FaultKind.INVALID, f"discard answered {_short(answer)}: expected {size} cards")
+        cards: list[Card] = []
+        for item in answer:
+            cards.append(item if isinstance(item, Card) else _parse(item, "discard"))
+            if len(cards) > len(CARDS):
+                break
+        wanted = set(cards)
+        for index, choice in enumerate(view.legal):
+            if len(cards) == size and wanted == set(choice):
+                return index
+        raise BotError(
+            FaultKind.ILLEGAL,
+            f"discard answered {_texts(cards[:10])}: expected {size} different cards of the hand that leave a suit "
+            "to lead as trumps (one of view.legal)",
+        )
+
+    def _raised(self, kind: FaultKind, error: BaseException) -> BotError:
+        own = set(self._runtime.finder.paths)
+        return BotError(kind, *_describe(error, own))
+
+
+_METHODS: Final = {Phase.BID: "bid", Phase.DISCARD: "discard", Phase.PLAY: "play"}
+
+
+def _bid_index(answer: object, view: View) -> int:
+    if not isinstance(answer, int) or isinstance(answer, bool):
+        raise BotError(FaultKind.INVALID, f"bid answered {_short(answer)}: expected an int")
+    try:
+        return view.legal.index(answer)
+    except ValueError:
+        legal = ", ".join(map(str, view.legal))
+        raise BotError(FaultKind.ILLEGAL, f"bid answered {_short(answer)}: expected one of {legal}") from None
+
+
+def _parse(answer: object, method: str) -> Card:
+    index = INDEX.get(answer) if isinstance(answer, str) else None
+    if index is None:
+        raise BotError(FaultKind.INVALID, f"{method} answered {_short(answer)}: expected a Card or its text, like 'TS'")
+    return CARDS[index]
+
+
+def _texts(cards: Iterable[Card]) -> str:
+    return " ".join(map(str, cards))
+
+
+def _short(value: object) -> str:
+    """Returns a value's type and the beginning of its text, whatever its `__repr__` does."""
+    name = type(value).__name__
+    if value is None or isinstance(value, bool | float):
+        return repr(value)
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**9 else f"an int of {value.bit_length()} bits"
+    return f"{value[:40]!r}" if isinstance(value, str) else f"an object of type {name[:60]}"
+
+
+def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
+    """Returns message and traceback of what a bot raised; texts that raise themselves are survived."""
+    name = type(error).__name__
+    try:
+        shown = traceback.TracebackException.from_exception(error, limit=-40, max_group_width=4, max_group_depth=3)
+        # From the bot's first own line on: the lines above it are ours and tell its author nothing.
+        first = next((place for place, frame in enumerate(shown.stack) if frame.filename in own_files), None)
+        shown.stack = traceback.StackSummary.from_list(list(shown.stack)[first:] if first is not None else [])
+        message = "".join(shown.format_exception_only()).strip().splitlines()[-1]
+        if isinstance(error, SyntaxError) and error.lineno is not None:
+            message += f" ({error.filename}, line {error.lineno})"
+        return message, "".join(shown.format())
+    except BaseException as broken:  # noqa: BLE001  # the text of an exception is the bot's code too
+        return f"{name[:80]} (its text could not be made: {type(broken).__name__[:80]})", ""

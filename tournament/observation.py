@@ -1,0 +1,459 @@
+"""What a seat may know: the question as bytes, and the view that a bot is handed.
+
+A question is one compact message. The public events since the seat's last question ride along with it; the other side
+rebuilds everything from them, so that no event costs a message of its own. Private bytes (the hand, taken cards, own
+discards) go into the stream of their seat alone: what a seat may not know is never in a message to it.
+
+Question, little-endian: u16 length of the rest, u16 question number, u8 kind (`Phase`), u8 number of legal actions, the
+legal actions (a byte a bid or card; discards a byte a card), then events. Events by their first byte:
+
+    0-51       a card is played by the seat whose turn it is
+    0x40-0x44  a bid of that seat, 0x40 a pass
+    0x50-0x53  from now on the house plays the seat
+    0x60       a deal begins: u32 number, u32 attempt, u8 dealer, the six cards of this seat
+    0x61       it was scored: sides of High, Low, Jack, Game (255 nobody), i32 score per side
+    0x62       it was thrown in
+    0x70       this seat took cards: as many bytes as the rules let it take
+    0x71       this seat discarded cards, likewise
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tournament.cards import CARDS, Card
+from tournament.deal import BID, DISCARD, PLAY, Action, Deal, Phase, Points
+from tournament.game import BID_CODE, DealtDeal, Game
+from tournament.rules import HAND_SIZE, Limits, Rules
+
+_HOUSE, _DEAL, _SCORED, _THROWN_IN, _TAKEN, _DISCARDED = 0x50, 0x60, 0x61, 0x62, 0x70, 0x71
+_NOBODY: Final = 255
+_HEAD: Final = struct.Struct("<HHBB")
+_BEGIN: Final = struct.Struct("<BIIB")
+
+LENGTH_BYTES: Final = 2
+"""The u16 in front of a question; what `QuestionReader.read` is given begins behind it."""
+
+
+class QuestionWriter:
+    """The referee's half: writes the questions of one game, public events encoded once for all seats."""
+
+    __slots__ = ("_acts", "_game", "_pending", "_sent")
+
+    def __init__(self, game: Game) -> None:
+        """Listens to `game`, which has not begun to play."""
+        self._game = game
+        self._acts = game.acts
+        self._pending = [bytearray() for _ in range(game.rules.players)]
+        self._sent = [0] * game.rules.players
+        game.listener = self
+
+    def question(self, seat: int, number: int, kind: Phase, legal: Sequence[Action]) -> bytes:
+        """Returns the next question to `seat`, with all events since its last one.
+
+        Args:
+            seat: whom to ask.
+            number: the question's number, 0 to 65535, which the answer has to repeat.
+            kind: BID, DISCARD or PLAY.
+            legal: the legal actions in their order.
+        """
+        actions = bytes(legal) if kind is not DISCARD else b"".join(map(bytes, legal))  # type: ignore[arg-type]
+        acts = self._acts
+        events: bytes | bytearray = acts[self._sent[seat] :]
+        self._sent[seat] = len(acts)
+        pending = self._pending[seat]
+        if pending:
+            events = pending + events
+            self._pending[seat] = bytearray()
+        return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
+
+    def _flush(self, upto: int | None = None) -> None:
+        acts = self._acts
+        end = len(acts) if upto is None else upto
+        for seat, pending in enumerate(self._pending):
+            pending.extend(acts[self._sent[seat] : end])
+            self._sent[seat] = len(acts)
+
+    def deal_begun(self, dealt: DealtDeal) -> None:
+        """Tells every seat its hand."""
+        self._flush()
+        head = _BEGIN.pack(_DEAL, dealt.number, dealt.attempt, dealt.dealer)
+        for seat, pending in enumerate(self._pending):
+            pending.extend(head)
+            pending.extend(dealt.deal.hands[seat])
+
+    def cards_taken(self, deal: Deal) -> None:
+        """Tells the bidder, and nobody else, what it took."""
+        self._flush()
+        pending = self._pending[deal.bidder]
+        pending.append(_TAKEN)
+        pending.extend(deal.taken)
+
+    def cards_discarded(self, deal: Deal, act_start: int) -> None:
+        """Tells the bidder, and nobody else, what it discarded."""
+        self._flush(act_start)
+        pending = self._pending[deal.bidder]
+        pending.append(_DISCARDED)
+        pending.extend(deal.discards)
+
+    def deal_ended(self, dealt: DealtDeal) -> None:
+        """Tells every seat the points and the scores."""
+        self._flush()
+        if dealt.scores is None:
+            event = bytes([_THROWN_IN])
+        else:
+            sides = [_NOBODY if side is None else side for side in dealt.deal.points]
+            event = bytes([_SCORED, *sides]) + struct.pack(f"<{len(dealt.scores)}i", *dealt.scores)
+        for pending in self._pending:
+            pending.extend(event)
+
+    def house_plays(self, seat: int) -> None:
+        """Tells every seat that the house plays one of them on."""
+        self._flush()
+        for pending in self._pending:
+            pending.append(_HOUSE | seat)
+
+
+class Bid(NamedTuple):
+    """One call of the bidding; `bid` 0 is a pass."""
+
+    seat: int
+    bid: int
+
+
+class Trick(NamedTuple):
+    """A trick: `cards` in playing order, the leader's first; `winner` is None while it is played."""
+
+    leader: int
+    cards: tuple[Card, ...]
+    winner: int | None
+
+    def plays(self, players: int) -> tuple[tuple[int, Card], ...]:
+        """Returns who played which card, as (seat, card) in playing order."""
+        return tuple(((self.leader + place) % players, card) for place, card in enumerate(self.cards))
+
+
+class PastDeal(NamedTuple):
+    """The public record of an earlier deal of this game.
+
+    Thrown-in deals have no bidder (None), a bid of 0, no trump, no tricks and no points (None); `scores` are those
+    after the deal, one per side.
+    """
+
+    deal: int
+    attempt: int
+    dealer: int
+    bids: tuple[Bid, ...]
+    bidder: int | None
+    bid: int
+    trump: str | None
+    tricks: tuple[Trick, ...]
+    points: Points | None
+    scores: tuple[int, ...]
+
+
+class View:
+    """Everything one seat may know when it has to act, and nothing else. It cannot be changed.
+
+    Attributes:
+        rules: the rules of this game.
+        limits: the time and memory limits.
+        seat: your seat, 0 to players - 1, clockwise.
+        side: whom you score for: your seat, or 0 for seats 0 and 2 and 1 for seats 1 and 3 in Wisconsin.
+        dealer: the seat that dealt this deal; the seat to its left speaks first.
+        deal: number of this deal, from 1.
+        attempt: which try at this deal; more than 1 after a thrown-in deal.
+        hand: your cards, as dealt, then those you took, less those that are gone.
+        legal: the actions you may answer: bids for `bid`, cards for `play`, tuples of cards for `discard`.
+        bids: the bids of this deal so far.
+        bidder: the seat whose bid stands; None if nobody has bid.
+        bid: the bid that stands; 0 if nobody has bid.
+        trump: "C", "D", "H" or "S"; None before the first lead.
+        trick: the trick being played; no cards if you lead.
+        tricks: the complete tricks of this deal.
+        scores: one per side, before this deal.
+        taken: the cards you took as bidder; always empty for other seats.
+        discards: the cards you discarded as bidder; always empty for other seats.
+        history: the earlier deals of this game, thrown-in ones included.
+        house: the seats whose bots are out and that the house plays on.
+    """
+
+    __slots__ = (
+        "_end", "_reader", "attempt", "bid", "bidder", "bids", "deal", "dealer", "discards", "hand", "history", "house",
+        "legal", "limits", "rules", "scores", "seat", "side", "taken", "trick", "tricks", "trump",
+    )  # fmt: skip
+
+    rules: Rules
+    limits: Limits
+    seat: int
+    side: int
+    dealer: int
+    deal: int
+    attempt: int
+    hand: tuple[Card, ...]
+    legal: tuple[Any, ...]
+    bids: tuple[Bid, ...]
+    bidder: int | None
+    bid: int
+    trump: str | None
+    trick: Trick
+    tricks: tuple[Trick, ...]
+    scores: tuple[int, ...]
+    taken: tuple[Card, ...]
+    discards: tuple[Card, ...]
+    history: tuple[PastDeal, ...]
+    house: tuple[int, ...]
+
+    if not TYPE_CHECKING:  # for type checkers the attributes are just there; they are filled in when first looked at
+
+        def __getattr__(self, name):
+            if name not in View.__slots__:
+                raise AttributeError(f"a view has no {name!r}; it has {', '.join(VIEW_FIELDS)}")
+            self._reader.fill(self, self._end)
+            return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a view cannot be changed: tried to set {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a view cannot be changed: tried to delete {name}")
+
+    def __repr__(self) -> str:
+        return f"View({', '.join(f'{name}={getattr(self, name)!r}' for name in VIEW_FIELDS if name != 'history')})"
+
+    def imagine(
+        self, hands: Sequence[Sequence[Card]], discards: Sequence[Card] = (), undealt: Sequence[Card] = ()
+    ) -> Deal:
+        """Returns the engine's deal at this point, if the seats held these cards: the way into a search.
+
+        Args:
+            hands: for each seat the cards it holds now; your own as in `hand`.
+            discards: where another seat took cards and discarded, the cards it gave up.
+            undealt: where the bidding may still go on to taking, the cards left over, front first.
+
+        Raises:
+            ValueError: `discards` are needed and not given.
+        """
+        deal = Deal(self.rules, self.dealer, [[card.index for card in hand] for hand in hands], ())
+        tricks = (*self.tricks, self.trick)
+        for trick in tricks:
+            for seat, card in trick.plays(self.rules.players):
+                deal.hands[seat].append(card.index)
+        given_up = tuple(card.index for card in (self.discards or discards))
+        # Which of its cards the bidder took makes no difference any more: only what it gave up counts.
+        deal.undealt = given_up or tuple(card.index for card in undealt)
+        for bid in self.bids:
+            deal.act_legal(bid.bid)
+        if deal.phase is DISCARD:
+            if given_up:
+                deal.act_legal(given_up)
+            elif self.taken:
+                deal.taken = tuple(card.index for card in self.taken)
+            else:
+                raise ValueError(f"seat {self.bidder} took and discarded cards: expected its discards")
+        for trick in tricks:
+            for card in trick.cards:
+                deal.act_legal(card.index)
+        return deal
+
+
+VIEW_FIELDS: Final[tuple[str, ...]] = (
+    "rules", "limits", "seat", "side", "dealer", "deal", "attempt", "hand", "legal", "bids", "bidder", "bid", "trump",
+    "trick", "tricks", "scores", "taken", "discards", "history", "house",
+)  # fmt: skip
+"""The names that a view has, in the order of the guide."""
+
+_SET: Final = {name: View.__dict__[name].__set__ for name in View.__slots__}
+_set_reader, _set_end, _set_legal = _SET["_reader"], _SET["_end"], _SET["legal"]
+
+
+class QuestionReader:
+    """The bot's half: turns questions into views; what it never needs is never decoded."""
+
+    __slots__ = ("_record", "_stream", "last_number", "limits", "rules", "seat")
+
+    def __init__(self, rules: Rules, limits: Limits, seat: int) -> None:
+        """Starts with an empty table, before the first question of a game."""
+        self.rules = rules
+        self.limits = limits
+        self.seat = seat
+        self.last_number = 0
+        self._stream = bytearray()
+        self._record = _Record(rules, seat)
+
+    def read(self, question: bytes) -> tuple[int, Phase, bytes, View]:
+        """Reads a question, without its two length bytes.
+
+        Returns:
+            The question's number, its kind, the legal actions as bytes, and the view.
+        """
+        number = self.last_number = question[0] | question[1] << 8
+        kind = question[2]
+        count = question[3]
+        view = object.__new__(View)
+        if kind == 1:
+            size = self.rules.bidder_takes
+            end = 4 + count * size
+            legal = question[4:end]
+            cards = [CARDS[index] for index in legal]
+            _set_legal(view, tuple(tuple(cards[at : at + size]) for at in range(0, len(cards), size)))
+        else:
+            end = 4 + count
+            legal = question[4:end]
+            _set_legal(view, tuple(legal) if kind == 0 else tuple([CARDS[index] for index in legal]))
+        self._stream += question[end:]
+        _set_reader(view, self)
+        _set_end(view, len(self._stream))
+        return number, _PHASES[kind], legal, view
+
+    @property
+    def stream(self) -> bytes:
+        """All events of this seat so far: with the last legal actions enough to come to the same view again."""
+        return bytes(self._stream)
+
+    def resume(self, stream: bytes) -> None:
+        """Takes over another reader's `stream`, to go on where it stood."""
+        self._stream[:] = stream
+        self._record = _Record(self.rules, self.seat)
+
+    def deals_begun_now(self) -> int:
+        """Returns how many deals have been dealt so far."""
+        self._record.follow(self._stream, len(self._stream))
+        return self._record.deals_begun
+
+    def fill(self, view: View, end: int) -> None:
+        """Fills in a view's attributes as of byte `end` of the stream."""
+        record = self._record
+        if record.at > end:  # an older view, looked at only now
+            record = _Record(self.rules, self.seat)
+        record.follow(self._stream, end)
+        record.fill(view, self.limits)
+
+
+_PHASES: Final = (BID, DISCARD, PLAY)
+
+
+class _Record:
+    """What a seat has seen, followed event by event."""
+
+    def __init__(self, rules: Rules, seat: int) -> None:
+        self.rules = rules
+        self.seat = seat
+        self.at = 0
+        self.deals_begun = 0
+        self.scores: tuple[int, ...] = (0,) * rules.side_count
+        self.house: tuple[int, ...] = ()
+        self.history: list[PastDeal] = []
+        self._begin(0, 0, 0, ())
+
+    def _begin(self, number: int, attempt: int, dealer: int, hand: Sequence[int]) -> None:
+        self.number, self.attempt, self.dealer = number, attempt, dealer
+        self.hand = [CARDS[index] for index in hand]
+        self.bids: list[Bid] = []
+        self.bidder: int | None = None
+        self.bid = 0
+        self.trump: str | None = None
+        self.turn = (dealer + 1) % self.rules.players
+        self.leader = -1
+        self.best: Card | None = None
+        self.best_seat = -1
+        self.trick: list[Card] = []
+        self.tricks: list[Trick] = []
+        self.taken: tuple[Card, ...] = ()
+        self.discards: tuple[Card, ...] = ()
+
+    def follow(self, stream: bytearray, end: int) -> None:
+        """Follows the events up to byte `end`."""
+        at = self.at
+        while at < end:
+            code = stream[at]
+            at += 1
+            if code < 52:
+                self._card_played(CARDS[code])
+            elif code & 0xF0 == BID_CODE:
+                self._bid_made(code & 0x0F)
+            elif code & 0xF0 == _HOUSE:
+                self.house = tuple(sorted((*self.house, code & 0x0F)))
+            elif code == _DEAL:
+                _, number, attempt, dealer = _BEGIN.unpack_from(stream, at - 1)
+                at += _BEGIN.size - 1
+                self.deals_begun += 1
+                self._begin(number, attempt, dealer, stream[at : at + HAND_SIZE])
+                at += HAND_SIZE
+            elif code == _SCORED:
+                sides = [None if side == _NOBODY else side for side in stream[at : at + 4]]
+                self.scores = struct.unpack_from(f"<{self.rules.side_count}i", stream, at + 4)
+                at += 4 + 4 * self.rules.side_count
+                self._end(Points(*sides))
+            elif code == _THROWN_IN:
+                self._end(None)
+            else:
+                cards = tuple(CARDS[index] for index in stream[at : at + self.rules.bidder_takes])
+                at += self.rules.bidder_takes
+                if code == _TAKEN:
+                    self.taken = cards
+                    self.hand += cards
+                else:
+                    self.discards = cards
+                    self.hand = [card for card in self.hand if card not in cards]
+        self.at = at
+
+    def _bid_made(self, bid: int) -> None:
+        self.bids.append(Bid(self.turn, bid))
+        if bid:
+            self.bid, self.bidder = bid, self.turn
+        self.turn = (self.turn + 1) % self.rules.players
+        if (bid == 4 or len(self.bids) == self.rules.players) and self.bidder is not None:
+            self.turn = self.leader = self.bidder
+
+    def _card_played(self, card: Card) -> None:
+        if self.trump is None:
+            self.trump = card.suit
+        best = self.best
+        if best is None or (card.index > best.index if card.suit == best.suit else card.suit == self.trump):
+            self.best, self.best_seat = card, self.turn
+        if self.turn == self.seat:
+            self.hand.remove(card)
+        self.trick.append(card)
+        if len(self.trick) < self.rules.players:
+            self.turn = (self.turn + 1) % self.rules.players
+            return
+        self.tricks.append(Trick(self.leader, tuple(self.trick), self.best_seat))
+        self.turn = self.leader = self.best_seat
+        self.trick = []
+        self.best = None
+
+    def _end(self, points: Points | None) -> None:
+        self.history.append(
+            PastDeal(
+                self.number, self.attempt, self.dealer, tuple(self.bids), self.bidder, self.bid, self.trump,
+                tuple(self.tricks), points, self.scores,
+            )
+        )  # fmt: skip
+
+    def fill(self, view: View, limits: Limits) -> None:
+        """Sets all attributes of a view but `legal`, which it has."""
+        for name, value in (
+            ("rules", self.rules),
+            ("limits", limits),
+            ("seat", self.seat),
+            ("side", self.rules.side_of(self.seat)),
+            ("dealer", self.dealer),
+            ("deal", self.number),
+            ("attempt", self.attempt),
+            ("hand", tuple(self.hand)),
+            ("bids", tuple(self.bids)),
+            ("bidder", self.bidder),
+            ("bid", self.bid),
+            ("trump", self.trump),
+            ("trick", Trick(self.leader if self.leader >= 0 else self.turn, tuple(self.trick), None)),
+            ("tricks", tuple(self.tricks)),
+            ("scores", self.scores),
+            ("taken", self.taken),
+            ("discards", self.discards),
+            ("history", tuple(self.history)),
+            ("house", self.house),
+        ):
+            _SET[name](view, value)

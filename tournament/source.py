@@ -1,0 +1,149 @@
+"""A bot's source: its files, their hash, and the module that is made of them in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType, ModuleType
+
+ENTRY = "bot.py"
+"""The file of a folder or zip that defines the class `Bot`."""
+
+MODULE = "bot"
+"""The name under which a bot's module is imported, whatever its file is called."""
+
+
+@dataclass(frozen=True)
+class BotSource:
+    """The files of one bot, as (path, bytes) sorted by path; a bot of one file has it under the name `bot.py`."""
+
+    files: tuple[tuple[str, bytes], ...]
+
+    def __post_init__(self) -> None:
+        """Checks that there is a file to begin with.
+
+        Raises:
+            ValueError: no file is called `bot.py`.
+        """
+        if not any(path == ENTRY for path, _ in self.files):
+            raise ValueError(f"no file {ENTRY} at the top: expected it to define the class Bot")
+
+    @classmethod
+    def of_file(cls, text: bytes) -> BotSource:
+        """Makes the source of a bot that is one file."""
+        return cls(((ENTRY, text),))
+
+    @classmethod
+    def of_files(cls, files: Sequence[tuple[str, bytes]]) -> BotSource:
+        """Makes the source of a folder or archive."""
+        return cls(tuple(sorted(files)))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the file, or for several files of the sorted lines `path NUL sha256-of-the-file LF`."""
+        if len(self.files) == 1:
+            return hashlib.sha256(self.files[0][1]).hexdigest()
+        lines = [f"{path}\0{hashlib.sha256(content).hexdigest()}\n" for path, content in self.files]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all files together."""
+        return sum(len(content) for _, content in self.files)
+
+
+class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Imports the modules of one bot from memory; `pkgutil.get_data` and `tournament.bot.data` read its other files."""
+
+    def __init__(self, source: BotSource) -> None:
+        """Serves the modules of `source`."""
+        self._files = dict(source.files)
+
+    def _path_of(self, fullname: str) -> str | None:
+        stem = fullname.replace(".", "/")
+        return next((path for path in (f"{stem}.py", f"{stem}/__init__.py") if path in self._files), None)
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002  # the import system passes both
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Returns how to import a module of the bot, or None for any other."""
+        found = self._path_of(fullname)
+        if found is None:
+            return None
+        return importlib.util.spec_from_loader(fullname, self, origin=found, is_package=found.endswith("/__init__.py"))
+
+    def is_package(self, fullname: str) -> bool:
+        """Returns whether a module of the bot is a package."""
+        return (self._path_of(fullname) or "").endswith("/__init__.py")
+
+    def get_source(self, fullname: str) -> str:
+        """Returns a module's text, for tracebacks and the debugger.
+
+        Raises:
+            ImportError: it is no module of the bot.
+        """
+        path = self._path_of(fullname)
+        if path is None:
+            raise ImportError(f"no module {fullname} in this bot")
+        return importlib.util.decode_source(self._files[path])
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compiles a module and makes its lines known to tracebacks.
+
+        Raises:
+            ImportError: it is no module of the bot.
+        """
+        path = self._path_of(fullname)
+        if path is None:
+            raise ImportError(f"no module {fullname} in this bot")
+        content = self._files[path]
+        try:
+            text = importlib.util.decode_source(content)
+        except (SyntaxError, UnicodeDecodeError):
+            text = ""
+        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+        return compile(content, path, "exec", dont_inherit=True)
+
+    def get_data(self, path: str) -> bytes:
+        """Returns a file of the bot.
+
+        Raises:
+            FileNotFoundError: the bot has no such file.
+        """
+        try:
+            return self._files[path.removeprefix("./")]
+        except KeyError:
+            raise FileNotFoundError(f"this bot has no file {path!r}; it has {', '.join(self._files)}") from None
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all files of the bot."""
+        return list(self._files)
+
+    @property
+    def module_names(self) -> list[str]:
+        """The names of all modules of the bot that lie at the top."""
+        tops = {path.split("/")[0].removesuffix(".py") for path in self._files if path.endswith(".py")}
+        return sorted(tops)
+
+
+def import_bot(finder: SourceFinder) -> ModuleType:
+    """Imports the module `bot` of a source from memory, under that one name.
+
+    Raises:
+        BaseException: whatever the module raises.
+    """
+    for name in finder.module_names:
+        sys.modules.pop(name, None)
+    sys.meta_path.insert(0, finder)
+    return importlib.import_module(MODULE)
