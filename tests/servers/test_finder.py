@@ -1,5 +1,6 @@
 """The servers that the tests stand on."""
 
+import sys
 from pathlib import Path
 
 import psycopg
@@ -77,6 +78,7 @@ def test_where_no_program_is_installed_the_wheels_are_taken(monkeypatch: pytest.
         path.parent.mkdir(parents=True)
         path.touch()
         (tmp_path / package / "__init__.py").touch()
+        monkeypatch.delitem(sys.modules, package, raising=False)  # a plugin of pytest's may have imported it
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(finder, "DEBIAN", tmp_path / "none")
     monkeypatch.syspath_prepend(tmp_path)
