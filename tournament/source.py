@@ -6,6 +6,8 @@ import hashlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
+import json
 import linecache
 import sys
 from collections.abc import Sequence
@@ -57,6 +59,32 @@ class BotSource:
     def size_bytes(self) -> int:
         """Bytes of all files together."""
         return sum(len(content) for _, content in self.files)
+
+    def pack(self) -> bytes:
+        """Returns the one form in which a source is stored and sent: a JSON line ``[[path, size], …]``, then all bytes.
+
+        >>> BotSource.unpack(BotSource.of_file(b"x = 1").pack()).files
+        (('bot.py', b'x = 1'),)
+        """
+        header = json.dumps([[path, len(content)] for path, content in self.files])
+        return header.encode() + b"\n" + b"".join(content for _, content in self.files)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> BotSource:
+        """Reads what `pack` wrote; the hash says whether it is the source that was asked for.
+
+        Raises:
+            ValueError: these bytes are no packed source.
+        """
+        header, _, rest = data.partition(b"\n")
+        try:
+            sizes = {str(path): int(size) for path, size in json.loads(header)}
+        except (ValueError, TypeError):
+            raise ValueError("a packed source begins with a line that lists its files") from None
+        if sum(sizes.values()) != len(rest) or min(sizes.values(), default=0) < 0:
+            raise ValueError(f"a packed source lists {sum(sizes.values())} bytes and holds {len(rest)}")
+        ends = itertools.accumulate(sizes.values())
+        return cls(tuple((path, rest[end - sizes[path] : end]) for path, end in zip(sizes, ends, strict=True)))
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):

@@ -1,0 +1,96 @@
+"""Configuration from the environment; secrets may come from files instead.
+
+Every setting is a variable ``TOURNAMENT_…``. A setting that holds a password or a key may be given as
+``TOURNAMENT_…_FILE``, the path of a file whose content (less the last line feed) is the value, as container engines
+hand out secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+PREFIX: Final = "TOURNAMENT_"
+DEFAULT_DATABASE: Final = "tournament.db"
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; its text names the variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the environment says.
+
+    Attributes:
+        database_url: where the store is, as SQLAlchemy writes it.
+        broker_url: the Redis of a cluster; None on one machine.
+        signing_key: signs the matches that leave for workers; never the secret of a tournament.
+        public_url: where the site is reached from outside, behind TLS.
+    """
+
+    database_url: str = f"sqlite:///{DEFAULT_DATABASE}"
+    broker_url: str | None = field(default=None, repr=False)
+    signing_key: str | None = field(default=None, repr=False)
+    public_url: str | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], database: str | None = None) -> Settings:
+        """Reads the settings.
+
+        Args:
+            environment: normally `os.environ`.
+            database: what `--db` says; it wins over the environment.
+
+        Raises:
+            SettingsError: a variable is given twice, or its file cannot be read.
+        """
+        return cls(
+            database_url(database or secret(environment, "DATABASE_URL") or DEFAULT_DATABASE),
+            secret(environment, "BROKER_URL"),
+            secret(environment, "SIGNING_KEY"),
+            secret(environment, "PUBLIC_URL"),
+        )
+
+
+def secret(environment: Mapping[str, str], name: str) -> str | None:
+    """Returns the variable `name` (without the prefix), or the content of the file that it names, or None.
+
+    Raises:
+        SettingsError: both are given, or the file cannot be read.
+    """
+    variable = PREFIX + name
+    value, path = environment.get(variable), environment.get(f"{variable}_FILE")
+    if value and path:
+        raise SettingsError(f"{variable} and {variable}_FILE are both set: expected one of them")
+    if not path:
+        return value or None
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{variable}_FILE is {path}: {error}") from error
+    return text.removesuffix("\n").removesuffix("\r") or None
+
+
+def database_url(text: str) -> str:
+    """Returns the SQLAlchemy address of a database given as an address or as the path of an SQLite file.
+
+    >>> database_url("games.db"), database_url("postgres://u@host/smear")
+    ('sqlite:///games.db', 'postgresql+psycopg://u@host/smear')
+    """
+    scheme, mark, rest = text.partition("://")
+    if not mark:
+        return f"sqlite:///{text}"
+    if re.fullmatch(r"postgres(ql)?(\+psycopg)?", scheme):
+        return f"postgresql+psycopg://{rest}"
+    if scheme == "sqlite":
+        return text
+    raise SettingsError(f"database address begins with {scheme}://: expected postgresql:// or sqlite:///, or a path")
+
+
+def sqlite_path(url: str) -> Path | None:
+    """Returns the file of an SQLite address, None for any other database."""
+    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
