@@ -190,14 +190,18 @@ class Game:
         """How many deals have been dealt, thrown-in ones included."""
         return len(self.dealt)
 
+    def start(self) -> None:
+        """Deals the first deal, if that has not been done and the loads have left two sides."""
+        if self.deal is None and self.outcome is None:
+            self._next_deal()
+
     def advance(self) -> Sequence[Action]:
         """Plays on to the next choice: deals, forced acts and the house's acts.
 
         Returns:
             The legal actions, two or more, of the seat to act (`game.deal.seat`); nothing once the game is over.
         """
-        if self.deal is None and self.outcome is None:
-            self._next_deal()
+        self.start()
         while self.outcome is None:
             deal = self.deal
             assert deal is not None
