@@ -1,0 +1,425 @@
+"""What a reader sees at one step of a game: the table, the contract, the points, the strip of all steps.
+
+The view is made for one seat or for all hands. Cards that the chosen seat could not know are not part of the view at
+all, so that they cannot be in the markup.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dashboard.replay_steps import (
+    DECISIONS,
+    Document,
+    Point,
+    Step,
+    StepKind,
+    faults_of,
+    notation,
+    pips_at,
+    points_at,
+    steps_of,
+)
+from dashboard.replay_words import bot_names, needs_words, point_words, sentence, side_names
+from tournament.cards import PIPS, TEXTS
+from tournament.rules import Rules, Win
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tournament.deal import Deal
+
+POSITIONS = {2: ("south", "north"), 3: ("south", "west", "east"), 4: ("south", "west", "north", "east")}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address inside a game: deal, attempt, step, and whose view (None: all hands)."""
+
+    deal: int = 1
+    attempt: int = 1
+    step: int = 0
+    view: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """One card as shown; ``code`` is None for a back."""
+
+    code: str | None
+    state: str = ""
+    legal: bool = False
+    trump: bool = False
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeatView:
+    """One seat at the table."""
+
+    seat: int
+    name: str
+    side: str
+    position: str
+    cards: tuple[CardView, ...]
+    dealer: bool
+    to_act: bool
+    acted: bool
+    house: bool
+    bid: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableCard:
+    """A card on the table and who played it."""
+
+    seat: int
+    position: str
+    card: CardView
+    leads: bool
+    wins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TrickView:
+    """A complete trick."""
+
+    number: int
+    plays: tuple[tuple[int, str], ...]
+    winner: int
+    pips: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointView:
+    """One of the four points in words."""
+
+    name: str
+    words: str
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepLink:
+    """One step in the strip and in the table of steps; ``token`` is empty where the view may not know it."""
+
+    index: int
+    kind: str
+    seat: int
+    token: str
+    decision: bool
+    legal_count: int | None
+    act: int | None
+    warning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DealLink:
+    """A deal of the game; score after it per side, None while unknown."""
+
+    deal: int
+    attempt: int
+    scores: tuple[int, ...] | None
+    bid: str
+    faulty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Where a control leads, and the key that does the same; no place: nothing there."""
+
+    key: str
+    words: str
+    label: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class GameView:
+    """Everything that the replay template shows of one step."""
+
+    template: ClassVar[str] = "_replay_table.html"
+    place: Place
+    last_step: int
+    players: int
+    sentence: str
+    seats: tuple[SeatView, ...]
+    table: tuple[TableCard, ...]
+    trump: str | None
+    led: str | None
+    undealt: tuple[str, ...]
+    taken: tuple[str, ...]
+    discards: tuple[str, ...]
+    contract: str
+    needs: str
+    points: tuple[PointView, ...]
+    sides: tuple[str, ...]
+    pips: tuple[int, ...]
+    scores: tuple[int, ...]
+    tricks: tuple[TrickView, ...]
+    strip: tuple[StepLink, ...]
+    deals: tuple[DealLink, ...]
+    jumps: tuple[Jump, ...]
+    legal_words: str
+    must_bid: tuple[str, ...]
+    target: int
+
+
+def deal_position(document: Document, deal: int, attempt: int) -> int | None:
+    """Find a deal in the document's list."""
+    for position, entry in enumerate(document["deals"]):
+        if (entry["deal"], entry["attempt"]) == (deal, attempt):
+            return position
+    return None
+
+
+def game_view(document: Document, place: Place) -> GameView | None:
+    """Make the view of a place; a step out of range is clamped, an unknown deal gives None."""
+    position = deal_position(document, place.deal, place.attempt)
+    if position is None:
+        return None
+    steps = steps_of(document, position)
+    place = Place(place.deal, place.attempt, max(0, min(place.step, len(steps) - 1)), place.view)
+    step = steps[place.step]
+    rules = step.deal.rules
+    open_cards = place.view is None
+    knows_discards = open_cards or place.view == step.deal.bidder
+    pips = pips_at(step, knows_discards)
+    points = _points(document, position, step, pips)
+    before = _scores_before(document, position)
+    after = document["deals"][position].get("scores") if step.kind is StepKind.SCORE else None
+    sides = side_names(document)
+    shown_taken = step.deal.taken if knows_discards else ()
+    return GameView(
+        place=place,
+        last_step=len(steps) - 1,
+        players=rules.players,
+        sentence=sentence(document, step, place, before, after),
+        seats=tuple(_seat(document, steps, place, offset) for offset in range(rules.players)),
+        table=tuple(_table(step, place.view or 0)),
+        trump="CDHS"[step.deal.trump] if step.deal.trump >= 0 else None,
+        led="CDHS"[step.table[0][1] // 13] if step.table else None,
+        undealt=tuple(TEXTS[card] for card in step.deal.undealt) if open_cards else (),
+        taken=tuple(TEXTS[card] for card in shown_taken),
+        discards=tuple(TEXTS[card] for card in step.deal.discards) if knows_discards else (),
+        contract=_contract(document, step),
+        needs=needs_words(document, step, points),
+        points=tuple(
+            PointView(point.name, point_words(document, step, point), point.settled) for point in points
+        ),
+        sides=sides,
+        pips=tuple(pips),
+        scores=tuple(after or before),
+        tricks=tuple(_trick(number, step.deal) for number in range(1, step.tricks + 1)),
+        strip=tuple(_link(steps, index, place) for index in range(len(steps))),
+        deals=deal_links(document),
+        jumps=jumps_of(document, position, steps, place),
+        legal_words=_legal_words(step, place.view),
+        must_bid=tuple(
+            sides[side]
+            for side, score in enumerate(before)
+            if score >= rules.target and rules.win is Win.BID_AT_TARGET
+        ),
+        target=rules.target,
+    )
+
+
+def _points(document: Document, position: int, step: Step, pips: Sequence[int]) -> tuple[Point, ...]:
+    """Take the points of the engine at the score, what is known so far before it."""
+    if step.kind is not StepKind.SCORE or step.deal.bidder < 0:
+        return points_at(step, pips)
+    stated: Mapping[str, int | None] = document["deals"][position]["points"]
+    return tuple(
+        Point(point.name, stated[point.name.lower()], True, point.card, point.trick) for point in points_at(step, pips)
+    )
+
+
+def _scores_before(document: Document, position: int) -> list[int]:
+    for entry in reversed(document["deals"][:position]):
+        if entry.get("scores"):
+            return list(entry["scores"])
+    return [0] * Rules.from_dict(document["rules"]).side_count
+
+
+def _seat(document: Document, steps: Sequence[Step], place: Place, offset: int) -> SeatView:
+    step = steps[place.step]
+    deal = step.deal
+    players = deal.rules.players
+    south = place.view or 0
+    seat = (south + offset) % players
+    open_cards = place.view in (None, seat)
+    following = next((later for later in steps[place.step + 1 :] if later.kind in DECISIONS), None)
+    spoken = {(deal.dealer + 1 + turn) % players: bid for turn, bid in enumerate(deal.bids)}
+    return SeatView(
+        seat=seat,
+        name=bot_names(document)[seat],
+        side="AB"[seat % 2] if players == 4 else "",
+        position=POSITIONS[players][offset],
+        cards=tuple(_hand(steps[0].deal, step, seat, open_cards)),
+        dealer=seat == deal.dealer,
+        to_act=following is not None and following.seat == seat and step.kind is not StepKind.SCORE,
+        acted=step.kind in DECISIONS and step.seat == seat,
+        house=seat in step.house,
+        bid=("pass" if not spoken[seat] else str(spoken[seat])) if seat in spoken else "",
+    )
+
+
+def _hand(dealt: Deal, step: Step, seat: int, open_cards: bool) -> list[CardView]:
+    """Give a hand as dealt, then taken; a card that is gone keeps its place."""
+    deal = step.deal
+    cards = list(dealt.hands[seat])
+    if seat == deal.bidder:
+        cards += deal.taken
+    held = set(deal.hands[seat])
+    on_table = {card for _seat_of, card in step.table}
+    options: set[int] = set()
+    if step.seat == seat and step.kind in (StepKind.PLAY, StepKind.DISCARD, StepKind.FAULT):
+        for action in step.legal:
+            options.update(action if isinstance(action, tuple) else () if step.deal.phase == 0 else (action,))
+    chosen = step.action if isinstance(step.action, tuple) else (step.action,)
+    decided = step.seat == seat and step.kind in (StepKind.PLAY, StepKind.DISCARD)
+    views = []
+    for card in cards:
+        gone = "" if card in held else "discarded" if card in deal.discards else "played"
+        seen = open_cards or gone == "played"
+        if not seen:
+            views.append(CardView(None, gone))
+            continue
+        views.append(
+            CardView(
+                TEXTS[card],
+                "on the table" if gone and card in on_table else gone,
+                legal=open_cards and card in options,
+                trump=deal.trump == card // 13,
+                chosen=decided and card in chosen and open_cards,
+            )
+        )
+    return views
+
+
+def _table(step: Step, south: int) -> list[TableCard]:
+    players = step.deal.rules.players
+    winner = step.seat if step.kind is StepKind.TRICK else -1
+    return [
+        TableCard(
+            seat,
+            POSITIONS[players][(seat - south) % players],
+            CardView(TEXTS[card], trump=step.deal.trump == card // 13),
+            leads=place == 0,
+            wins=seat == winner,
+        )
+        for place, (seat, card) in enumerate(step.table)
+    ]
+
+
+def _trick(number: int, deal: Deal) -> TrickView:
+    trick = deal.tricks[number - 1]
+    players = deal.rules.players
+    plays = tuple(((trick.leader + offset) % players, TEXTS[card]) for offset, card in enumerate(trick.cards))
+    return TrickView(number, plays, trick.winner, sum(PIPS[card] for card in trick.cards))
+
+
+def _contract(document: Document, step: Step) -> str:
+    deal = step.deal
+    if deal.bidder < 0:
+        return "nobody has bid" if not deal.over else "thrown in: everybody passed"
+    name = bot_names(document)[deal.bidder]
+    return f"{name} in seat {deal.bidder} {'bids' if deal.phase == 0 else 'bid'} {deal.bid}"
+
+
+def _link(steps: Sequence[Step], index: int, place: Place) -> StepLink:
+    """Make the link of a step; a view of one seat knows no later step and no hidden card."""
+    step = steps[index]
+    mine = place.view in (None, step.seat)
+    known = place.view is None or index <= place.step
+    return StepLink(
+        index=index,
+        kind=str(step.kind) if known else "later step",
+        seat=step.seat if known else -1,
+        token=notation(step, visible=mine) if known else "",
+        decision=step.kind in DECISIONS and known,
+        legal_count=len(step.legal) if step.kind in DECISIONS and mine and known else None,
+        act=step.before if step.kind in DECISIONS else None,
+        warning=step.kind is StepKind.FAULT and known,
+    )
+
+
+def _legal_words(step: Step, view: int | None) -> str:
+    """List what the rules allowed at a decision, for the decision panel."""
+    if not step.legal or view not in (None, step.seat):
+        return ""
+    if isinstance(step.legal[0], tuple):
+        return f"{len(step.legal)} ways to discard"
+    if step.kind is StepKind.BID or step.deal.phase == 0:
+        return ", ".join("pass" if not bid else str(bid) for bid in step.legal)
+    return " ".join(TEXTS[card] for card in step.legal if isinstance(card, int))
+
+
+def deal_links(document: Document) -> tuple[DealLink, ...]:
+    """List the deals of a game with the contract and the scores after each."""
+    faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
+    links = []
+    for entry in document["deals"]:
+        scores = entry.get("scores")
+        thrown = entry["bidder"] is None
+        bid = "" if thrown else f"{entry['bidder']}:{entry['bid']}"
+        place = (entry["deal"], entry["attempt"])
+        links.append(DealLink(*place, tuple(scores) if scores else None, bid, place in faulty))
+    return tuple(links)
+
+
+def jumps_of(document: Document, position: int, steps: Sequence[Step], place: Place) -> tuple[Jump, ...]:
+    """Give the targets of all controls, in the order in which they stand on the page."""
+    last = len(steps) - 1
+
+    def at(index: int | None) -> Place | None:
+        return None if index is None else Place(place.deal, place.attempt, index, place.view)
+
+    def other_deal(offset: int) -> Place | None:
+        if not 0 <= position + offset < len(document["deals"]):
+            return None
+        entry = document["deals"][position + offset]
+        return Place(entry["deal"], entry["attempt"], 0, place.view)
+
+    def seek(kinds: frozenset[StepKind], forward: bool, mine: bool = False) -> int | None:
+        indices = range(place.step + 1, last + 1) if forward else range(place.step - 1, -1, -1)
+        fits = (i for i in indices if steps[i].kind in kinds and not (mine and place.view not in (None, steps[i].seat)))
+        return next(fits, None)
+
+    tricks = frozenset({StepKind.TRICK, StepKind.SCORE})
+    starts = frozenset({StepKind.TRICK, StepKind.DEAL})
+    return (
+        Jump("Home", "start of the deal", "⇤", at(0 if place.step else None)),
+        Jump("ArrowUp", "previous trick", "⇈", at(seek(starts, forward=False))),
+        Jump("ArrowLeft", "previous step", "←", at(place.step - 1 if place.step else None)),
+        Jump("ArrowRight", "next step", "→", at(place.step + 1 if place.step < last else None)),
+        Jump("ArrowDown", "next trick", "⇊", at(seek(tricks, forward=True))),
+        Jump("End", "end of the deal", "⇥", at(last if place.step < last else None)),
+        Jump("b", "previous deal", "deal −", other_deal(-1)),
+        Jump("n", "next deal", "deal +", other_deal(1)),
+        Jump("d", "next decision", "decision", at(seek(DECISIONS, forward=True, mine=True))),
+        Jump("F", "previous fault", "fault −", _fault_jump(document, place, forward=False)),
+        Jump("f", "next fault", "fault +", _fault_jump(document, place, forward=True)),
+    )
+
+
+def fault_places(document: Document, view: int | None = None) -> list[Place]:
+    """Give the places of a game's faults in order; a fault of a game without deals has none."""
+    places = []
+    for fault in faults_of(document):
+        position = deal_position(document, fault["deal"], fault["attempt"])
+        if position is None:
+            continue
+        for index, step in enumerate(steps_of(document, position)):
+            if step.kind is StepKind.FAULT and step.seat == fault["seat"]:
+                places.append(Place(fault["deal"], fault["attempt"], index, view))
+    return places
+
+
+def _fault_jump(document: Document, place: Place, forward: bool) -> Place | None:
+    here = (place.deal, place.attempt, place.step)
+    found = [fault for fault in fault_places(document, place.view)]
+    if forward:
+        return next((fault for fault in found if (fault.deal, fault.attempt, fault.step) > here), None)
+    return next((fault for fault in reversed(found) if (fault.deal, fault.attempt, fault.step) < here), None)
