@@ -110,6 +110,7 @@ class SeatAdapter:
     def use(self, player: object) -> None:
         """Takes an object with the methods of a `Bot` instead of loading one."""
         self._bot = player
+        self._runtime.uses_clock = True  # its source is not at hand
         self._begin()
 
     def _begin(self) -> None:
