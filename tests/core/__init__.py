@@ -1,0 +1,1 @@
+"""The core: rules, seeds, the engine, the view, the adapter."""
