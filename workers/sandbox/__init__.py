@@ -1,0 +1,1 @@
+"""The sandbox: one locked-down process for one seat of one game, and the referee's side of it."""

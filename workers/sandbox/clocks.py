@@ -1,0 +1,93 @@
+"""What a guest has used, read from outside: CPU time, time spent waiting for a processor, state.
+
+All of it comes from the kernel; nothing that a guest says is believed.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+DEAD: Final = "X"
+
+
+def cpu_clock_id(pid: int) -> int:
+    """Returns the id of the CPU clock of a process, as `clock_getcpuclockid` makes it."""
+    return (~pid << 3) | 2
+
+
+def cpu_s(pid: int) -> float | None:
+    """Returns the CPU seconds that a process has used, or None if it is gone."""
+    with suppress(OSError):
+        return time.clock_gettime(cpu_clock_id(pid))
+    return None
+
+
+def queue_delay_s(pid: int) -> float | None:
+    """Returns how long a process has waited for a processor, or None where the kernel does not say."""
+    with suppress(OSError, IndexError, ValueError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+    return None
+
+
+def state(pid: int) -> str:
+    """Returns the state of a process as one letter: R runnable, S sleeping, Z dead and not reaped, X gone."""
+    with suppress(OSError, IndexError):
+        # The name in brackets may hold anything, brackets too.
+        return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
+    return DEAD
+
+
+def status(pid: int) -> dict[str, str]:
+    """Returns the fields of `/proc/PID/status`; empty if the process is gone."""
+    with suppress(OSError):
+        lines = Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines()
+        return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return {}
+
+
+class WallMeter:
+    """Wall time of one wait on a guest, less what was not the guest's: its waits for a processor, our own stalls.
+
+    Fed every few milliseconds; each interval is counted by what the guest did in it.
+    """
+
+    def __init__(self, pid: int, now_s: float, stall_s: float) -> None:
+        """Starts to measure.
+
+        Args:
+            pid: the guest.
+            now_s: monotonic time.
+            stall_s: of an interval longer than this, we ourselves have slept through the rest.
+        """
+        self._pid = pid
+        self._last_s = now_s
+        self._stall_s = stall_s
+        self._cpu_s = cpu_s(pid) or 0.0
+        self._delay_s = queue_delay_s(pid)
+        self.effective_s = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether the kernel tells how long the guest waited for a processor."""
+        return self._delay_s is not None
+
+    def feed(self, now_s: float) -> None:
+        """Counts the interval since the last call."""
+        interval_s = min(now_s - self._last_s, self._stall_s)
+        self._last_s = now_s
+        used_s = cpu_s(self._pid) or self._cpu_s
+        delay_s = queue_delay_s(self._pid)
+        moved = used_s > self._cpu_s
+        self._cpu_s = used_s
+        if delay_s is None or self._delay_s is None:
+            self._delay_s = delay_s
+            self.effective_s += interval_s
+            return
+        waited_s = delay_s - self._delay_s
+        self._delay_s = delay_s
+        if not moved and waited_s == 0 and state(self._pid) == "R":
+            return  # In the queue right now: the kernel adds the wait up only when it is over.
+        self.effective_s += max(0.0, interval_s - waited_s)

@@ -1,0 +1,219 @@
+"""The guest's main loop: read the bot, load it, answer questions. All of it runs behind the lock-down.
+
+The same loop serves plain child processes elsewhere than on Linux (`python -m workers.sandbox.guest`). It can promise
+nothing to the referee: whatever the bot does to this process, only bytes come out of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import gc
+import importlib
+import importlib.abc
+import importlib.machinery
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, Final, NoReturn
+
+from tournament.adapter import BotError, SeatAdapter
+from tournament.intake import MODULES, OPTIONAL_MODULES
+from workers.sandbox.frames import ANSWER, INIT_LENGTH, READY, decode_init, encode_error
+
+LOG_TEXT_LIMIT: Final = 49_152
+"""Cut below the pipe's 64 KiB, so that the log can say that it was cut."""
+
+_READ_BYTES: Final = 4_096
+_OURS: Final = frozenset({"tournament", "bots", "workers", "dashboard"})
+_GAME_MODULES: Final = frozenset({"tournament", *(f"tournament.{name}" for name in (
+    "bot cards deal game observation rules seeds source".split()))})  # fmt: skip
+"""What a guest may import of ours: the bot interface, and the rules engine to search with."""
+
+
+def import_modules(*, numpy: bool) -> tuple[str, ...]:
+    """Imports the published list, before anything untrusted is near; returns the names of those there are."""
+    found = []
+    for name in (*MODULES, *(OPTIONAL_MODULES if numpy else ())):
+        try:
+            importlib.import_module(name)
+        except ImportError:  # Not on this system (fcntl on Windows), or not installed (numpy).
+            continue
+        found.append(name)
+    return tuple(found)
+
+
+class _Refuser(importlib.abc.MetaPathFinder):
+    """Says why a module cannot be imported; the last finder, behind the bot's own files."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Refuses.
+
+        Raises:
+            ModuleNotFoundError: always.
+        """
+        del path, target
+        raise ModuleNotFoundError(
+            f"No module named {fullname!r}: bots can import their own files and a fixed list of modules "
+            "(see the guide for bot writers)",
+            name=fullname,
+        )
+
+
+class _BoundedLog(io.TextIOBase):
+    """Standard output and error: whole lines go out at once; at the limit it says so and is silent from then on."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._left = LOG_TEXT_LIMIT
+        self._line: list[str] = []
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # read-only here, and always this one
+        """Always UTF-8."""
+        return "utf-8"
+
+    def fileno(self) -> int:
+        """The descriptor, for faulthandler and the like."""
+        return self._descriptor
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, text: str, /) -> int:
+        """Takes text; lines are passed on when they are complete."""
+        if self._left > 0:
+            self._line.append(text[: self._left])
+            if "\n" in text or len(self._line) > 100 or len(text) > self._left:
+                self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Passes on what there is."""
+        raw = "".join(self._line).encode("utf-8", "backslashreplace")
+        self._line.clear()
+        if not raw:
+            return
+        if len(raw) > self._left:
+            raw = raw[: max(self._left, 0)] + b"\n[the log is full; nothing more is kept]\n"
+            self._left = 0
+        else:
+            self._left -= len(raw)
+        try:
+            os.write(self._descriptor, raw)
+        except OSError:
+            self._left = 0
+
+
+def confine_python(*, refuse_open: bool) -> None:
+    """Makes this interpreter look to the bot as it will find it everywhere: its modules, `open`, its log.
+
+    A convenience and no border: where the guest is locked down the kernel refuses, whatever Python is made to do.
+
+    Args:
+        refuse_open: refuse files here, where no kernel does.
+    """
+    for name in [name for name in sys.modules if name.partition(".")[0] in _OURS and name not in _GAME_MODULES]:
+        module = sys.modules.pop(name)
+        parent, _, child = name.rpartition(".")
+        if parent in _GAME_MODULES and getattr(sys.modules[parent], child, None) is module:
+            delattr(sys.modules[parent], child)
+    sys.modules["__main__"] = ModuleType("__main__")
+    _hide_path(_Refuser.find_spec)
+    sys.meta_path[:] = [_Refuser()]
+    sys.path[:] = []
+    sys.path_importer_cache.clear()
+    builtins.open = io.open = _hinting_open(None if refuse_open else io.open)
+    sys.stdin = io.StringIO()
+    log: Any = _BoundedLog(1)
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = log  # type: ignore[misc]
+
+
+def _hinting_open(real: Callable[..., Any] | None) -> Callable[..., Any]:
+    def open(file: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A001
+        """Refuses files, with a hint to `tournament.bot.data`."""
+        try:
+            if real is not None:
+                return real(file, *args, **kwargs)
+        except PermissionError:
+            pass
+        shown = repr(file)[:80] if isinstance(file, str) else "the path"
+        hint = f"bots cannot open files; read a file of your own with tournament.bot.data({shown})"
+        raise PermissionError(errno.EACCES, hint)
+
+    _hide_path(open)
+    return open
+
+
+def _hide_path(function: Any) -> None:
+    """Keeps the place of our own files out of the tracebacks that bot writers read."""
+    function.__code__ = function.__code__.replace(co_filename="<sandbox>")
+
+
+def serve(request_fd: int, answer_fd: int) -> NoReturn:
+    """Plays one bot at one seat until the referee ends this process."""
+    read, write, pack = os.read, os.write, ANSWER.pack
+    answer = _load(request_fd, answer_fd)
+    write(answer_fd, READY)
+    while True:
+        data = read(request_fd, _READ_BYTES)
+        if len(data) < 2:
+            if not data:
+                os._exit(0)
+            data += _read_exactly(request_fd, 2 - len(data))
+        missing = (data[0] | data[1] << 8) + 2 - len(data)
+        if missing > 0:
+            data += _read_exactly(request_fd, missing)
+        try:
+            frame = pack(*answer(data[2:]))
+        except BotError as error:
+            frame = encode_error(data[2] | data[3] << 8, error.kind, error.text)
+        write(answer_fd, frame)
+
+
+def _load(request_fd: int, answer_fd: int) -> Callable[[bytes], tuple[int, int]]:
+    (length,) = INIT_LENGTH.unpack(_read_exactly(request_fd, INIT_LENGTH.size))
+    init, source = decode_init(_read_exactly(request_fd, length))
+    if "numpy" in sys.modules:
+        # Forked from one process, all guests would have the same state of the legacy generator.
+        sys.modules["numpy"].random.seed(int(init.random_seed[:8], 16))
+    adapter = SeatAdapter(init.rules, init.limits, init.seat)
+    gc.enable()
+    try:
+        adapter.load(source, init.random_seed)
+    except BotError as error:
+        os.write(answer_fd, encode_error(0, error.kind, error.text))
+        _read_exactly(request_fd, 1)
+        os._exit(0)
+    return adapter.answer
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(descriptor, min(size, 1 << 20))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def main() -> NoReturn:
+    """Serves in a plain child process: requests on standard input, answers on standard output, the log on error."""
+    request_fd, answer_fd = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
+    import_modules(numpy=True)
+    confine_python(refuse_open=True)
+    serve(request_fd, answer_fd)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The fork server: imports everything once, then forks a guest for each seat of each game.
+
+Run as `python -s -P -B -m workers.sandbox.zygote DESCRIPTOR CONFIGURATION` by the host, never forked from it: the
+worker has threads and secrets. It never sees a bot, a card or a password; a bot's source goes straight to the guest.
+One thread, because the parent-death signal of a guest fires when the thread that forked it ends.
+
+Messages on the control socket (SEQPACKET): `SPAWN` with three descriptors, answered by number and pidfd of the guest;
+`REAP`, answered by status and resources of a guest that is dying or dead. End of file ends it, and the guests with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+import sys
+from struct import Struct
+from typing import Any, Final, NoReturn
+
+from workers.sandbox import guest, policy
+from workers.sandbox.frames import LOCKED
+from workers.sandbox.lockdown import Layers, Lockdown, LockdownError, address_space_bytes
+
+SPAWN: Final = Struct("<cIQI")
+"""`S`, the slot, bytes of memory, seconds of CPU at which the kernel kills."""
+REAP: Final = Struct("<cI")
+SPAWNED: Final = Struct("<cI")
+REAPED: Final = Struct("<ciddQ")
+"""`R`, wait status, user and system CPU seconds, largest resident set in KiB."""
+
+NOT_LOCKED_STATUS: Final = 99
+_CONTROL_FD: Final = 20
+
+
+def main(argv: list[str]) -> None:
+    """Serves the host until it goes away."""
+    configuration = json.loads(argv[2])
+    if configuration["cpu"] is not None:
+        os.sched_setaffinity(0, {configuration["cpu"]})
+    control = _arrange_descriptors(int(argv[1]))
+    try:
+        lockdown = Lockdown(Layers(**configuration["layers"]), configuration["uid_base"])
+    except LockdownError as error:
+        control.send(json.dumps({"refused": str(error)}).encode())
+        return
+    modules = guest.import_modules(numpy=configuration["numpy"])
+    guest.confine_python(refuse_open=False)
+    gc.disable()
+    gc.collect()
+    gc.freeze()
+    base_bytes = address_space_bytes()
+    facts: dict[str, Any] = {"pid": os.getpid(), "landlock_abi": lockdown.landlock_abi, "modules": modules}
+    control.send(json.dumps(facts).encode())
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 64, 3, socket.MSG_CMSG_CLOEXEC)
+        if not message:
+            # The host is gone. Our death is the guests' death.
+            os._exit(0)
+        if message[:1] == b"S":
+            _, slot, memory_bytes, cpu_s = SPAWN.unpack(message)
+            pid = os.fork()
+            if pid == 0:
+                _become_guest(descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            pidfd = os.pidfd_open(pid)
+            socket.send_fds(control, [SPAWNED.pack(b"S", pid)], [pidfd])
+            os.close(pidfd)
+        else:
+            _, pid = REAP.unpack(message)
+            _, status, usage = os.wait4(pid, 0)
+            control.send(REAPED.pack(b"R", status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss))
+
+
+def _arrange_descriptors(inherited: int) -> socket.socket:
+    """Moves the control socket up and fills 3 and 4, so that received descriptors lie above a guest's own."""
+    os.dup2(inherited, _CONTROL_FD, inheritable=False)
+    os.close(inherited)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for descriptor in (0, policy.REQUEST_FD, policy.ANSWER_FD):
+        if descriptor != null:
+            os.dup2(null, descriptor)
+    if null > policy.ANSWER_FD:
+        os.close(null)
+    return socket.socket(fileno=_CONTROL_FD)
+
+
+def _become_guest(descriptors: list[int], lockdown: Lockdown, slot: int, memory_bytes: int, cpu_s: int) -> NoReturn:
+    try:
+        request, answer, log = descriptors
+        os.dup2(request, policy.REQUEST_FD)
+        os.dup2(answer, policy.ANSWER_FD)
+        for descriptor in policy.LOG_FDS:
+            os.dup2(log, descriptor)
+        lockdown.apply(slot, memory_bytes, cpu_s)
+        os.write(policy.ANSWER_FD, LOCKED)
+    except BaseException as error:  # noqa: BLE001  # whatever it is, nothing of the bot may be read now
+        os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
+        os._exit(NOT_LOCKED_STATUS)
+    try:
+        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD)
+    except BaseException as error:  # noqa: BLE001  # the bot broke the loop: an exit like any other
+        os.write(2, f"{type(error).__name__}\n"[:200].encode("utf-8", "replace"))
+    finally:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv)
