@@ -1,0 +1,217 @@
+"""Plays one match: seats bots in guests, asks them, turns what they do wrong into faults, and sums up each game.
+
+The referee decides nothing about the rules: the engine judges every answer. A `SandboxFailure` is ours: it leaves here
+as it is, the match is void and is played again.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from tournament.game import Fault, Game
+from tournament.observation import QuestionWriter
+from tournament.results import FaultReport, GameResult
+from tournament.rules import Limits
+from tournament.source import BotSource
+from tournament.wire import MatchTask, game_result
+from workers.sandbox.faults import GuestFault, SandboxFailure
+from workers.sandbox.frames import GuestInit
+
+LOG_TAIL_LINES = 20
+_NUMBERS_AT_ONCE = 1024
+
+
+class SeatedBot(Protocol):
+    """A bot at its seat, as `workers.sandbox` makes them."""
+
+    def wait_ready(self) -> None:
+        """Waits until the bot is loaded; raises `GuestFault` or `SandboxFailure`."""
+
+    def ask(self, question: bytes, number: int, legal_count: int, deals_begun: int) -> int:
+        """Returns the index of the bot's choice; raises `GuestFault` or `SandboxFailure`."""
+
+    def log(self) -> str:
+        """Returns what the bot has printed so far, bounded and safe to show."""
+
+    def close(self) -> None:
+        """Ends the bot."""
+
+    @property
+    def last_decision_cpu_s(self) -> float:
+        """CPU seconds that the last answer took, at most: short ones are told by the wall clock."""
+
+
+class Seating(Protocol):
+    """What seats bots: `Sandbox` or, on other systems, `PlainSandbox`."""
+
+    def spawn(self, source: BotSource, init: GuestInit, slot: int) -> SeatedBot:
+        """Begins to load a bot."""
+
+
+Watcher = Callable[[Game, int, SeatedBot], None]
+"""Called after every answer or fault with the game, the seat and its bot; `play` prints what the bot printed."""
+
+
+class QuestionNumbers:
+    """Numbers that a guest cannot foresee, so that an answer written ahead of its question never fits.
+
+    They decide nothing in the game: results do not depend on them.
+    """
+
+    def __init__(self, entropy: Callable[[int], bytes] = os.urandom) -> None:
+        """Draws from `entropy`, which returns so many random bytes."""
+        self._entropy = entropy
+        self._left: list[int] = []
+
+    def next(self) -> int:
+        """Returns the next number, 0 to 65535."""
+        if not self._left:
+            self._left = list(struct.unpack(f"<{_NUMBERS_AT_ONCE}H", self._entropy(2 * _NUMBERS_AT_ONCE)))
+        return self._left.pop()
+
+
+class Referee:
+    """Plays games with the bots of one sandbox."""
+
+    def __init__(
+        self,
+        sandbox: Seating,
+        sources: Mapping[str, BotSource],
+        *,
+        first_slot: int = 0,
+        watcher: Watcher | None = None,
+    ) -> None:
+        """Prepares to play.
+
+        Args:
+            sandbox: seats the bots.
+            sources: the bots' files by their hash.
+            first_slot: guests take the slots from here on, as many as there are seats.
+            watcher: sees every answer, if given.
+        """
+        self._sandbox = sandbox
+        self._sources = sources
+        self._first_slot = first_slot
+        self._watcher = watcher
+        self._numbers = QuestionNumbers()
+
+    def play_match(self, task: MatchTask) -> tuple[GameResult, ...]:
+        """Plays all seatings of a match that its task names.
+
+        Raises:
+            SandboxFailure: the sandbox failed, or a source is missing; nothing of the match counts.
+        """
+        return tuple(self.play_game(task, seating, seeds) for seating, seeds in task.bot_seeds)
+
+    def play_game(self, task: MatchTask, seating: int, bot_seeds: Sequence[str]) -> GameResult:
+        """Plays one game of a match.
+
+        Raises:
+            SandboxFailure: the sandbox failed, or a source is missing.
+        """
+        game = Game(task.rules, task.seed)
+        writer = QuestionWriter(game)
+        bots: list[SeatedBot] = []
+        try:
+            for seat, position in enumerate(task.seats(seating)):
+                init = GuestInit(task.rules, task.limits, seat, bot_seeds[seat])
+                bots.append(self._sandbox.spawn(self._source(task, position), init, self._first_slot + seat))
+            table = _Table(game, writer, bots, self._numbers, self._watcher)
+            table.load()
+            table.play()
+            return game_result(task, game, seating, tuple(table.reports), table.timings())
+        finally:
+            for bot in bots:
+                bot.close()
+
+    def _source(self, task: MatchTask, position: int) -> BotSource:
+        sha256 = task.players[position].sha256 or ""
+        try:
+            return self._sources[sha256]
+        except KeyError:
+            raise SandboxFailure(f"the source of {task.players[position].text} ({sha256[:12]}…) is not here") from None
+
+
+class _Table:
+    """One game while it is played."""
+
+    def __init__(
+        self,
+        game: Game,
+        writer: QuestionWriter,
+        bots: Sequence[SeatedBot],
+        numbers: QuestionNumbers,
+        watcher: Watcher | None,
+    ) -> None:
+        self.game = game
+        self.writer = writer
+        self.bots = bots
+        self.numbers = numbers
+        self.watcher = watcher
+        self.reports: list[FaultReport] = []
+        self._seconds: list[tuple[int, float]] = []
+
+    def load(self) -> None:
+        """Waits for the bots in seat order, until one side is left."""
+        for seat, bot in enumerate(self.bots):
+            try:
+                bot.wait_ready()
+            except GuestFault as fault:
+                self.game.load_fault(seat, fault.kind)
+                self._report(seat, fault, b"")
+                if self.game.over:
+                    return
+
+    def play(self) -> None:
+        """Plays to the end."""
+        game, question = self.game, self.writer.question
+        legal = game.advance()
+        while legal:
+            deal = game.deal
+            assert deal is not None
+            seat = deal.seat
+            bot = self.bots[seat]
+            number = self.numbers.next()
+            message = question(seat, number, deal.phase, legal)
+            try:
+                index = bot.ask(message, number, len(legal), len(game.dealt))
+            except GuestFault as fault:
+                game.fault(seat, fault.kind)
+                self._report(seat, fault, message)
+            else:
+                self._seconds.append((seat, bot.last_decision_cpu_s))
+                game.act_legal(legal[index])
+            if self.watcher is not None:
+                self.watcher(game, seat, bot)
+            legal = game.advance()
+
+    def _report(self, seat: int, fault: GuestFault, question: bytes) -> None:
+        made: Fault = self.game.faults[-1]
+        self.bots[seat].close()
+        tail = "\n".join(self.bots[seat].log().splitlines()[-LOG_TAIL_LINES:])
+        self.reports.append(
+            FaultReport(made, fault.message, fault.traceback, tail, fault.measured, fault.limit, question)
+        )
+        if self.watcher is not None and made.act < 0:
+            self.watcher(self.game, seat, self.bots[seat])
+
+    def timings(self) -> bytes:
+        """Returns seat (u8) and microseconds (u32) of every answered question, in order."""
+        return b"".join(struct.pack("<BI", seat, min(int(s * 1e6), 0xFFFF_FFFF)) for seat, s in self._seconds)
+
+
+def read_timings(timings: bytes) -> list[tuple[int, int]]:
+    """Returns what the referee wrote: seat and microseconds of every answered question, in order."""
+    return list(struct.iter_unpack("<BI", timings))
+
+
+def match_wall_limit_s(rules_players: int, seatings: int, limits: Limits, deal_limit: int) -> float:
+    """Returns how long a match may take at the very most before it counts as hanging, which is ours.
+
+    Games x seats x (loading + all decisions) x 5, and a minute (distribution design, 2.3).
+    """
+    seat_s = limits.load_cpu_s + limits.game_cpu_allowance_s(deal_limit)
+    return seatings * rules_players * seat_s * 5 + 60
