@@ -97,6 +97,17 @@ def bid_if_good(deal: Deal, legal: Sequence[Action], random: Random) -> Action:
     return max(legal, key=lambda c: (c % 13, random.random())) if deal.phase is Phase.PLAY else random.choice(legal)  # type: ignore[operator]
 
 
+def bold(deal: Deal, legal: Sequence[Action], random: Random) -> Action:
+    """Bids four with the ace and the jack of a suit of three or more, else as `bid_if_good`."""
+    if deal.phase is BID and 4 in legal:
+        hand = texts(deal.hands[deal.seat])
+        if any({f"A{suit}", f"J{suit}"} <= set(hand) and sum(c[1] == suit for c in hand) > 2 for suit in "CDHS"):
+            return 4
+    if deal.phase is Phase.PLAY and deal.trump < 0:
+        return max(legal, key=lambda c: (sum(o // 13 == c // 13 for o in deal.hands[deal.seat]), c))  # type: ignore[operator]
+    return bid_if_good(deal, legal, random)
+
+
 def play_out(game: Game, random: Random, choose: Choose = any_legal) -> Game:
     """Plays a game to its end."""
     while legal := game.advance():
