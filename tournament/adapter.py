@@ -6,11 +6,9 @@ The same code runs in a guest and, for `play --debug` and `play_game`, in one pr
 from __future__ import annotations
 
 import random
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import Any, Final
 
 from tournament import bot
@@ -68,7 +66,6 @@ class SeatAdapter:
         self._passes_through = passes_through
         self._bot: Any = None
         self._runtime = bot.Runtime(SourceFinder(BotSource.of_file(b"")), limits)
-        self._modules: dict[str, ModuleType] = {}
 
     def load(self, source: BotSource, random_seed: str) -> None:
         """Imports the bot's module from memory and makes its `Bot`.
@@ -88,7 +85,6 @@ class SeatAdapter:
         random.seed(random_seed)
         try:
             module = import_bot(finder)
-            self._modules = {name: sys.modules[name] for name in finder.module_names if name in sys.modules}
             made = getattr(module, "Bot", None)
             if not isinstance(made, type):
                 raise BotError(
@@ -119,7 +115,8 @@ class SeatAdapter:
 
     def enter(self) -> None:
         """Makes this seat's modules and files the current ones, where several bots share a process."""
-        sys.modules.update(self._modules)
+        if not self._runtime.finder.entered:
+            self._runtime.finder.enter()
         bot.enter(self._runtime)
 
     def answer(self, question: bytes) -> tuple[int, int]:
@@ -156,10 +153,11 @@ class SeatAdapter:
         return number, index
 
     def _card_index(self, answer: object, view: View) -> int:
-        card = answer if isinstance(answer, Card) else _parse(answer, "play")
+        card = answer if type(answer) is Card else _parse(answer, "play")
         try:
             return view.legal.index(card)
         except ValueError:
+            card = _parse(card, "play")
             raise BotError(FaultKind.ILLEGAL, f"play answered {card}: expected one of {_texts(view.legal)}") from None
 
     def _discard_index(self, legal: bytes, view: View) -> int:
@@ -173,7 +171,7 @@ class SeatAdapter:
             raise BotError(FaultKind.INVALID, f"discard answered {_short(answer)}: expected {size} cards")
         cards: list[Card] = []
         for item in answer:
-            cards.append(item if isinstance(item, Card) else _parse(item, "discard"))
+            cards.append(_parse(item, "discard"))
             if len(cards) > len(CARDS):
                 break
         wanted = set(cards)
@@ -195,8 +193,10 @@ _METHODS: Final = {Phase.BID: "bid", Phase.DISCARD: "discard", Phase.PLAY: "play
 
 
 def _bid_index(answer: object, view: View) -> int:
-    if not isinstance(answer, int) or isinstance(answer, bool):
-        raise BotError(FaultKind.INVALID, f"bid answered {_short(answer)}: expected an int")
+    if type(answer) is not int:
+        if not isinstance(answer, int) or isinstance(answer, bool):
+            raise BotError(FaultKind.INVALID, f"bid answered {_short(answer)}: expected an int")
+        answer = int.__add__(answer, 0)  # the plain number of an IntEnum, whatever its own methods say
     try:
         return view.legal.index(answer)
     except ValueError:
@@ -205,7 +205,10 @@ def _bid_index(answer: object, view: View) -> int:
 
 
 def _parse(answer: object, method: str) -> Card:
-    index = INDEX.get(answer) if isinstance(answer, str) else None
+    if type(answer) is Card and any(answer is card for card in CARDS):
+        return answer
+    # `str.__str__`: the plain text of a StrEnum, whatever its own methods say.
+    index = INDEX.get(str.__str__(answer)) if isinstance(answer, str) else None
     if index is None:
         raise BotError(FaultKind.INVALID, f"{method} answered {_short(answer)}: expected a Card or its text, like 'TS'")
     return CARDS[index]
@@ -216,18 +219,23 @@ def _texts(cards: Iterable[Card]) -> str:
 
 
 def _short(value: object) -> str:
-    """Returns a value's type and the beginning of its text, whatever its `__repr__` does."""
-    name = type(value).__name__
-    if value is None or isinstance(value, bool | float):
+    """Returns a plain value's text, cut, or its type's name: nothing of the bot's own code runs for it."""
+    kind = type(value)
+    if value is None or kind is bool or kind is float:
         return repr(value)
-    if isinstance(value, int):
+    if type(value) is int:
         return str(value) if abs(value) < 10**9 else f"an int of {value.bit_length()} bits"
-    return f"{value[:40]!r}" if isinstance(value, str) else f"an object of type {name[:60]}"
+    return f"{value[:40]!r}" if type(value) is str else f"an object of type {_type_name(value)}"
+
+
+def _type_name(value: object) -> str:
+    # Asked of `type` itself: a metaclass may have a property of its own in the name's place.
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name[:60]
 
 
 def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
     """Returns message and traceback of what a bot raised; texts that raise themselves are survived."""
-    name = type(error).__name__
     try:
         shown = traceback.TracebackException.from_exception(error, limit=-40, max_group_width=4, max_group_depth=3)
         # From the bot's first own line on: the lines above it are ours and tell its author nothing.
@@ -238,4 +246,4 @@ def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
             message += f" ({error.filename}, line {error.lineno})"
         return message, "".join(shown.format())
     except BaseException as broken:  # noqa: BLE001  # the text of an exception is the bot's code too
-        return f"{name[:80]} (its text could not be made: {type(broken).__name__[:80]})", ""
+        return f"{_type_name(error)} (its text could not be made: {_type_name(broken)})", ""

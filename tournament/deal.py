@@ -224,7 +224,7 @@ class Deal:
         hand, count = self.hands[self.seat], len(self.taken)
         if not isinstance(action, tuple) or len(action) != count:
             raise IllegalAction(f"discards {action!r:.60}: expected {count} cards, as many as were taken")
-        if len(set(action)) != count or any(card not in hand for card in action):
+        if not all(type(card) is int and card in hand for card in action) or len(set(action)) != count:
             raise IllegalAction(f"discards {action!r:.60}: expected different cards of the hand {cards_text(hand)}")
         if list(action) != [card for card in hand if card in action]:
             raise IllegalAction("discards are not in the order of the hand")

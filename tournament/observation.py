@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tournament.cards import CARDS, Card
 from tournament.deal import BID, DISCARD, PLAY, Action, Deal, Phase, Points
@@ -209,7 +209,7 @@ class View:
     if not TYPE_CHECKING:  # for type checkers the attributes are just there; they are filled in when first looked at
 
         def __getattr__(self, name):
-            if name not in View.__slots__:
+            if name not in VIEW_FIELDS:
                 raise AttributeError(f"a view has no {name!r}; it has {', '.join(VIEW_FIELDS)}")
             self._reader.fill(self, self._end)
             return object.__getattribute__(self, name)
@@ -219,6 +219,15 @@ class View:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a view cannot be changed: tried to delete {name}")
+
+    def __copy__(self) -> View:
+        return self
+
+    def __deepcopy__(self, memo: object) -> View:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a view cannot be pickled: it belongs to its game")
 
     def __repr__(self) -> str:
         return f"View({', '.join(f'{name}={getattr(self, name)!r}' for name in VIEW_FIELDS if name != 'history')})"
@@ -231,28 +240,32 @@ class View:
         Args:
             hands: for each seat the cards it holds now; your own as in `hand`.
             discards: where another seat took cards and discarded, the cards it gave up.
-            undealt: where the bidding may still go on to taking, the cards left over, front first.
+            undealt: where nobody has taken cards yet, the cards left over, front first.
 
         Raises:
-            ValueError: `discards` are needed and not given.
+            ValueError: `discards` or `undealt` are needed and there are too few.
         """
-        deal = Deal(self.rules, self.dealer, [[card.index for card in hand] for hand in hands], ())
+        rules = self.rules
+        held = [[card.index for card in hand] for hand in hands]
         tricks = (*self.tricks, self.trick)
         for trick in tricks:
-            for seat, card in trick.plays(self.rules.players):
-                deal.hands[seat].append(card.index)
-        given_up = tuple(card.index for card in (self.discards or discards))
-        # Which of its cards the bidder took makes no difference any more: only what it gave up counts.
-        deal.undealt = given_up or tuple(card.index for card in undealt)
+            for seat, card in trick.plays(rules.players):
+                held[seat].append(card.index)
+        if self.taken and not self.discards:  # to be discarded from now: the bidding below takes them again
+            front = [card.index for card in self.taken]
+            held[self.seat] = [index for index in held[self.seat] if index not in front]
+        elif self.trump is not None or self.trick.cards or self.discards:
+            # Which of its cards the bidder took makes no difference any more: only what it gave up counts.
+            front = [card.index for card in (self.discards or discards)]
+        else:
+            front = [card.index for card in undealt]
+        if len(front) < rules.bidder_takes:
+            raise ValueError(f"{len(front)} cards to take or given up: expected at least {rules.bidder_takes}")
+        deal = Deal(rules, self.dealer, held, front)
         for bid in self.bids:
             deal.act_legal(bid.bid)
-        if deal.phase is DISCARD:
-            if given_up:
-                deal.act_legal(given_up)
-            elif self.taken:
-                deal.taken = tuple(card.index for card in self.taken)
-            else:
-                raise ValueError(f"seat {self.bidder} took and discarded cards: expected its discards")
+        if deal.phase is DISCARD and not (self.taken and not self.discards):
+            deal.act_legal(tuple(front))
         for trick in tricks:
             for card in trick.cards:
                 deal.act_legal(card.index)

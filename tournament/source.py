@@ -88,11 +88,42 @@ class BotSource:
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Imports the modules of one bot from memory; `pkgutil.get_data` and `tournament.bot.data` read its other files."""
+    """Imports the modules of one bot from memory; `tournament.bot.data` reads its other files.
+
+    Several bots may share a process: all are called `bot` there, so that at most one finder is entered at a time.
+    """
 
     def __init__(self, source: BotSource) -> None:
-        """Serves the modules of `source`."""
+        """Serves the modules of `source` once it is entered."""
         self._files = dict(source.files)
+        paths = [path.removesuffix(".py").removesuffix("/__init__") for path in self._files if path.endswith(".py")]
+        self._names = [path.replace("/", ".") for path in paths]
+        self._aside: dict[str, ModuleType] = {}
+        self._lines: dict[str, tuple[int, None, list[str], str]] = {}
+
+    def enter(self) -> None:
+        """Puts this bot's modules in the place of others of the same names, and leaves other bots' finders."""
+        for finder in list(sys.meta_path):
+            if isinstance(finder, SourceFinder):
+                finder.leave()
+        self._swap()
+        sys.meta_path.insert(0, self)
+        linecache.cache.update(self._lines)
+
+    def leave(self) -> None:
+        """Takes this bot's modules out of the way and puts back what was there."""
+        sys.meta_path.remove(self)
+        self._swap()
+
+    @property
+    def entered(self) -> bool:
+        """Whether the modules of this bot are those that imports find."""
+        return self in sys.meta_path
+
+    def _swap(self) -> None:
+        here = {name: sys.modules.pop(name) for name in self._names if name in sys.modules}
+        sys.modules.update(self._aside)
+        self._aside = here
 
     def _path_of(self, fullname: str) -> str | None:
         stem = fullname.replace(".", "/")
@@ -139,7 +170,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
             text = importlib.util.decode_source(content)
         except (SyntaxError, UnicodeDecodeError):
             text = ""
-        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+        self._lines[path] = linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
         return compile(content, path, "exec", dont_inherit=True)
 
     def get_data(self, path: str) -> bytes:
@@ -158,20 +189,12 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         """The paths of all files of the bot."""
         return list(self._files)
 
-    @property
-    def module_names(self) -> list[str]:
-        """The names of all modules of the bot that lie at the top."""
-        tops = {path.split("/")[0].removesuffix(".py") for path in self._files if path.endswith(".py")}
-        return sorted(tops)
-
 
 def import_bot(finder: SourceFinder) -> ModuleType:
-    """Imports the module `bot` of a source from memory, under that one name.
+    """Enters `finder` and imports its module `bot` from memory, under that one name.
 
     Raises:
         BaseException: whatever the module raises.
     """
-    for name in finder.module_names:
-        sys.modules.pop(name, None)
-    sys.meta_path.insert(0, finder)
+    finder.enter()
     return importlib.import_module(MODULE)
