@@ -40,6 +40,14 @@ class SeatedBot(Protocol):
         """Ends the bot."""
 
     @property
+    def slowest_decision_cpu_s(self) -> float:
+        """CPU seconds of the slowest answer."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """The most memory it took beyond an empty guest, known once it is closed; 0 where that cannot be told."""
+
+    @property
     def last_decision_cpu_s(self) -> float:
         """CPU seconds that the last answer took, at most: short ones are told by the wall clock."""
 

@@ -1,0 +1,376 @@
+"""The commands for bot writers: new, check, play, replay, verify."""
+
+from __future__ import annotations
+
+import secrets as random_secrets
+from collections import defaultdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.text import Text
+
+import bots
+from tournament import seeds, verify
+from tournament.adapter import BotError, SeatAdapter
+from tournament.cli_common import (
+    BOTS,
+    LocalBot,
+    Refused,
+    RulesOptions,
+    find_bots,
+    local_sandbox,
+    notes,
+    out,
+    print_json,
+    with_rules,
+)
+from tournament.deal import Points
+from tournament.game import Game, acts_in
+from tournament.kit import starter_bot, write_kit
+from tournament.observation import LENGTH_BYTES, QuestionWriter
+from tournament.replay import GameRecord, Player, ReplayError, document, to_line
+from tournament.rules import Limits, Rules
+from tournament.source import BotSource
+from tournament.wire import MatchTask
+from workers.check import CheckResult, check_bot
+from workers.referee import Referee, SeatedBot
+
+app = typer.Typer()
+
+Notes = dict[tuple[int, int, int], list[tuple[int, str]]]
+"""What bots printed: (deal, attempt, act) to the seat and its text."""
+
+_SUIT_STYLES = {"C": "green", "D": "blue", "H": "red", "S": "bold"}
+_SUIT_SIGNS = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
+
+
+@app.command(rich_help_panel=BOTS)
+@with_rules
+def new(
+    options: RulesOptions,
+    file: Annotated[Path | None, typer.Argument(help="The file to write, like my_bot.py.", show_default=False)] = None,
+    kit: Annotated[Path | None, typer.Option(help="Write a folder instead: bot, test, options, guide.")] = None,
+) -> None:
+    """Write a commented bot to start from."""
+    if (file is None) == (kit is None):
+        raise Refused("new: expected a file to write, like my_bot.py, or --kit and a folder")
+    target = kit or file
+    assert target is not None
+    if target.exists():
+        raise Refused(f"{target}: is there already; nothing was written")
+    if kit is not None:
+        write_kit(kit, options.make(), Limits())
+        out.print(f"Wrote {kit}; its README.md says what to do first.", markup=False)
+        return
+    if target.suffix != ".py" or not seeds.BOT_NAME.fullmatch(target.stem.lower()):
+        raise Refused(f"{target.name}: expected a name like my_bot.py: a-z, 0-9, - and _, at most 39 of them")
+    try:
+        target.write_text(starter_bot(), encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{target}: cannot be written: {error.strerror}") from None
+    out.print(f"Wrote {target}. Try: tournament check {target}, then: tournament play {target} simple", markup=False)
+
+
+@app.command(rich_help_panel=BOTS)
+@with_rules
+def check(
+    bot: Annotated[str, typer.Argument(help="A bot: a file, folder, zip, or a house bot's name.")],
+    options: RulesOptions,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
+    seed: Annotated[str | None, typer.Option(help="The probe's seed text; else random.")] = None,
+) -> None:
+    """Load a bot, play a probe, and say what is wrong on which line."""
+    (candidate,) = find_bots([bot])
+    rules = options.make()
+    opponent = bots.house_bot("simple")
+    house = Player(opponent.name, opponent.version, BotSource.of_file(opponent.code).sha256)
+    if candidate.player.text == house.text:
+        opponent = bots.house_bot("random")
+        house = Player(opponent.name, opponent.version, BotSource.of_file(opponent.code).sha256)
+    with local_sandbox() as sandbox:
+        found = check_bot(
+            (candidate.player, candidate.source),
+            (house, BotSource.of_file(opponent.code)),
+            [rules],
+            Limits(),
+            sandbox,
+            _secret(seed),
+        )
+    if json:
+        print_json(found.to_dict())
+    else:
+        _print_check(candidate, found)
+    raise typer.Exit(0 if found.accepted else 1)
+
+
+def _print_check(candidate: LocalBot, found: CheckResult) -> None:
+    if found.log:
+        out.print("It printed:", style="bold")
+        out.print(found.log.rstrip(), markup=False)
+    if found.report is not None:
+        where = "" if found.line is None else f" line {found.line}:"
+        out.print(f"[red]{candidate.name}:{where} {found.report.fault.kind}:[/red] {escape(found.report.message)}")
+        if found.report.traceback:
+            out.print(found.report.traceback.rstrip(), markup=False)
+        stage = "it could not be loaded" if found.report.fault.act < 0 else "the probe was stopped by a fault"
+        out.print(f"Not accepted: {stage}.")
+        return
+    memory = "not known here" if found.memory_bytes is None else f"{found.memory_bytes / 2**20:.0f} MiB"
+    out.print(f"[green]Accepted:[/green] {candidate.name} loads and plays.")
+    out.print(f"Slowest decision {found.slowest_cpu_s * 1000:.1f} ms of CPU; memory {memory}.")
+
+
+@app.command(rich_help_panel=BOTS)
+@with_rules
+def play(
+    bots: Annotated[list[str], typer.Argument(help="Two or three bots, by path or house name, in seat order.")],
+    options: RulesOptions,
+    seed: Annotated[str | None, typer.Option(help="The seed text; else random, and said.")] = None,
+    debug: Annotated[bool, typer.Option(help="All in one process, so that breakpoint() works.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Write the replay document to this file.")] = None,
+) -> None:
+    """Play one game and show it act by act, with what the bots print."""
+    found = find_bots(bots)
+    rules = options.make(len(found))
+    task = _one_game(found, rules, _secret(seed))
+    if seed is None:
+        notes.print(f"seed {task[1]}: repeat this game with --seed {task[1]}", markup=False)
+    written, said, errors = _play_in_process(found, *task) if debug else _play_sandboxed(found, *task)
+    if save is not None:
+        save.write_text(to_line(written), encoding="utf-8")
+    print_game(written, None, said)
+    for error in errors:
+        out.print(error, style="red", markup=False)
+
+
+def _secret(seed: str | None) -> str:
+    if seed == "":
+        raise Refused("--seed is empty: expected a text")
+    return seed if seed is not None else random_secrets.token_hex(32)
+
+
+def _one_game(found: list[LocalBot], rules: Rules, secret: str) -> tuple[MatchTask, str]:
+    """Makes the task of the one game in which the bots sit in the given order; partners and free seats repeat it."""
+    if not 1 <= len(found) <= rules.side_count:
+        raise Refused(f"{len(found)} bots: expected 2{'' if rules.side_count == 2 else ' or 3'} for {rules.mode}")
+    players = tuple(sorted({bot.text: bot.player for bot in found}.values(), key=lambda player: player.text))
+    wanted = [next(place for place, player in enumerate(players) if player.text == bot.text) for bot in found]
+    wanted += [wanted[-1]] * (rules.side_count - len(wanted))
+    seats = tuple(wanted[rules.side_of(seat)] for seat in range(rules.players))
+    number = seeds.seatings(rules, len(players)).index(seats) + 1
+    key = seeds.match_key(rules, [player.text for player in players], 1)
+    return MatchTask.of(secret, key, rules, Limits(), players, seatings=(number,)), secret
+
+
+def _play_sandboxed(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dict[str, Any], Notes, list[str]]:
+    said: Notes = defaultdict(list)
+    heard: dict[int, int] = defaultdict(int)
+
+    def listen(game: Game, seat: int, bot: SeatedBot) -> None:
+        log = bot.log()
+        if len(log) > heard[seat]:
+            last = game.dealt[-1] if game.dealt else None
+            place = (last.number, last.attempt, acts_in(last.deal)) if last else (1, 1, 0)
+            said[place].append((seat, log[heard[seat] :]))
+            heard[seat] = len(log)
+
+    with local_sandbox() as sandbox:
+        sources = {bot.source.sha256: bot.source for bot in found}
+        (result,) = Referee(sandbox, sources, watcher=listen).play_match(task)
+    faults = tuple(report.fault for report in result.reports)
+    errors = [
+        f"seat {report.fault.seat} {report.fault.kind}: {report.message}\n{report.traceback}".rstrip()
+        for report in result.reports
+    ]
+    return document(task.record(result.seating, result.acts, faults)), said, errors
+
+
+def _play_in_process(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dict[str, Any], Notes, list[str]]:
+    from bdb import BdbQuit
+
+    (seating, bot_seeds), game = task.bot_seeds[0], Game(task.rules, task.seed)
+    sources = {bot.text: bot.source for bot in found}
+    writer = QuestionWriter(game)
+    errors: list[str] = []
+    seats: list[SeatAdapter] = []
+    for seat, position in enumerate(task.seats(seating)):
+        adapter = SeatAdapter(task.rules, task.limits, seat, passes_through=(KeyboardInterrupt, BdbQuit))
+        seats.append(adapter)
+        try:
+            adapter.load(sources[task.players[position].text], bot_seeds[seat])
+        except BotError as error:
+            if not game.over:
+                game.load_fault(seat, error.kind)
+                errors.append(f"seat {seat} {error.kind}: {error.text}")
+    legal = game.advance()
+    while legal:
+        deal = game.deal
+        assert deal is not None
+        seat = deal.seat
+        message = writer.question(seat, 0, deal.phase, legal)
+        seats[seat].enter()
+        try:
+            game.act_legal(legal[seats[seat].answer(message[LENGTH_BYTES:])[1]])
+        except BotError as error:
+            game.fault(seat, error.kind)
+            errors.append(f"seat {seat} {error.kind}: {error.text}")
+        legal = game.advance()
+    record: GameRecord = task.record(seating, bytes(game.acts), game.faults)
+    return document(record, game), {}, errors
+
+
+@app.command(rich_help_panel=BOTS)
+def replay(
+    file: Annotated[Path, typer.Argument(help="A replay document, or several, one a line.")],
+    deal: Annotated[int | None, typer.Option(help="Show only this deal.")] = None,
+    game: Annotated[int, typer.Option(help="Which document of the file, from 1.")] = 1,
+) -> None:
+    """Show a game in the terminal, act by act."""
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise Refused(f"{file}: cannot be read: {error.strerror}") from None
+    try:
+        written = verify.parse(_document_text(text, game))
+        verify.check_document(written)
+    except ReplayError as error:
+        raise Refused(f"{file}: not shown: {error}") from None
+    except RecursionError:
+        raise Refused(f"{file}: not shown: nested too deeply") from None
+    if deal is not None and deal not in {each["deal"] for each in written["deals"]}:
+        last = max((each["deal"] for each in written["deals"]), default=0)
+        raise Refused(f"--deal {deal}: expected 1 to {last}" if last else "--deal: the game ended before a deal")
+    print_game(written, deal, {})
+
+
+def _document_text(text: bytes, game: int) -> bytes:
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    if not lines:
+        raise ReplayError("empty, expected a replay document")
+    if lines[0].strip() == b"{" or len(lines) == 1:
+        lines = [text]
+    if not 1 <= game <= len(lines):
+        raise ReplayError(f"--game {game}: expected 1 to {len(lines)}")
+    return lines[game - 1]
+
+
+@app.command(name="verify", rich_help_panel=BOTS)
+def verify_command(
+    files: Annotated[list[Path], typer.Argument(help="Replay documents: one a file, or one a line.")],
+    secret: Annotated[str | None, typer.Option(help="The tournament's secret, to check the seeds themselves.")] = None,
+) -> None:
+    """Play replay documents again and say what in them is wrong."""
+    read = refused = unshuffled = 0
+    unread = empty = False
+    for file in files:
+        before = read
+        try:
+            with file.open("rb") as stream:
+                for checked in verify.check_stream(stream, secret):
+                    read += 1
+                    unshuffled += not checked.shuffle_checked and checked.problem is None
+                    if checked.problem is not None:
+                        refused += 1
+                        _say(f"{file}:{checked.line}: {checked.problem}")
+        except OSError as error:
+            notes.print(f"{file}: cannot be read: {error.strerror}", markup=False)
+            unread = True
+            continue
+        if read == before:
+            empty = True
+            _say(f"{file}:1: empty, expected a replay document")
+    if unshuffled:
+        _say(f"{unshuffled} without a seed: the shuffle and the first dealer were not checked")
+    _say(f"{read} documents, {refused} refused")
+    raise typer.Exit(2 if unread else 1 if refused or empty or not read else 0)
+
+
+def _say(line: str) -> None:
+    typer.echo(line.encode("utf-8", "backslashreplace").decode())
+
+
+def print_game(written: dict[str, Any], only: int | None, said: Notes) -> None:
+    """Prints a replay document that has been checked, or one deal of it."""
+    names = [f"{player['bot']}:{player['version']}" for player in written["players"]]
+    width = max(map(len, names))
+    rules = Rules.from_dict(written["rules"])
+    out.print(f"{rules.mode} to {rules.target}, match {written['match']['key']}", style="bold", markup=False)
+    for number, name in enumerate(names):
+        out.print(f"  seat {number}  {name}", markup=False)
+    for deal in written["deals"]:
+        if only in (None, deal["deal"]):
+            _print_deal(deal, names, width, rules, said)
+    result = written["result"]
+    for title in ("fault", "second_fault"):
+        fault = result[title]
+        if fault is not None:
+            where = "at load" if fault["act"] < 0 else f"in deal {fault['deal']}/{fault['attempt']}, act {fault['act']}"
+            out.print(f"Fault: {names[fault['seat']]} (seat {fault['seat']}): {fault['kind']} {where}", style="red")
+    winner = "nobody wins" if result["winner"] is None else f"{_side(result['winner'], names, rules)} wins"
+    scores = ", ".join(f"{_side(side, names, rules)} {score}" for side, score in enumerate(result["scores"]))
+    out.print(
+        f"End: {result['end']}: {winner}. Scores: {scores}. Places: {result['places']}", style="bold", markup=False
+    )
+
+
+def _print_deal(deal: dict[str, Any], names: list[str], width: int, rules: Rules, said: Notes) -> None:
+    attempt = f", attempt {deal['attempt']}" if deal["attempt"] > 1 else ""
+    out.print(f"\nDeal {deal['deal']}{attempt}: {names[deal['dealer']]} (seat {deal['dealer']}) deals", style="bold")
+    for seat, hand in enumerate(deal["hands"]):
+        out.print(Text(f"  {seat} {names[seat]:<{width}}  ").append_text(_cards(hand)))
+    act = 0
+    _print_said(said, deal, act, names)
+    for bid in deal["bids"]:
+        act += 1
+        out.print(
+            f"  {bid['seat']} {names[bid['seat']]:<{width}}  {'bids ' + str(bid['bid']) if bid['bid'] else 'passes'}"
+        )
+        _print_said(said, deal, act, names)
+    if deal["bidder"] is None and not deal["tricks"] and "scores" not in deal:
+        out.print("  thrown in" if len(deal["bids"]) == rules.players else "  cut off here")
+        return
+    if deal["discards"]:
+        act += 1
+        line = Text(f"  {deal['bidder']} {names[deal['bidder']]:<{width}}  takes ").append_text(_cards(deal["taken"]))
+        out.print(line.append(", discards ").append_text(_cards(deal["discards"])))
+        _print_said(said, deal, act, names)
+    for number, trick in enumerate(deal["tricks"], start=1):
+        line = Text(f"  trick {number}  ")
+        for place, card in enumerate(trick["cards"]):
+            line.append(f"{(trick['leader'] + place) % rules.players}:").append_text(_cards([card])).append(" ")
+        out.print(line.append("" if trick["winner"] is None else f"→ {trick['winner']} {names[trick['winner']]}"))
+        for _ in trick["cards"]:
+            act += 1
+            _print_said(said, deal, act, names)
+    if "scores" not in deal:
+        out.print("  cut off here")
+        return
+    points = "  ".join(
+        f"{name.title()} {'–' if (side := deal['points'][name]) is None else _side(side, names, rules)}"
+        for name in Points._fields
+    )
+    out.print(f"  {points}  (card points {' '.join(map(str, deal['card_points']))})", markup=False)
+    out.print(f"  scores {' '.join(map(str, deal['scores']))}")
+
+
+def _print_said(said: Notes, deal: dict[str, Any], act: int, names: list[str]) -> None:
+    for seat, text in said.get((deal["deal"], deal["attempt"], act), ()):
+        for line in text.rstrip("\n").splitlines():
+            out.print(Text(f"      {names[seat]} (seat {seat}) | {line}", style="dim"))
+
+
+def _cards(cards: list[str]) -> Text:
+    text = Text()
+    for place, card in enumerate(cards):
+        text.append(" " if place else "").append(
+            card[0].replace("T", "10") + _SUIT_SIGNS[card[1]], style=_SUIT_STYLES[card[1]]
+        )
+    return text
+
+
+def _side(side: int, names: list[str], rules: Rules) -> str:
+    if rules.players == 4:
+        return f"{names[side]} (seats {side} and {side + 2})"
+    return names[side] if names.count(names[side]) == 1 else f"{names[side]} (seat {side})"
