@@ -144,8 +144,8 @@ def start(home: Path, program: str, *args: str) -> int:
 def test(home: Path, args: tuple[str, ...]) -> int:
     """Runs every check that a change must pass, all of them even if one fails; returns 0 if all passed."""
     steps = (
-        ("ruff", "check", "--quiet", "."),
-        ("ruff", "format", "--check", "--quiet", "."),
+        ("ruff", "check", "--quiet", "--output-format=concise", "."),
+        ("ruff", "format", "--check", "--quiet", "--output-format=concise", "."),
         ("mypy",),
         ("pytest", "-n", "2", "--cov", *args),
     )
