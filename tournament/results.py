@@ -197,3 +197,17 @@ def pair_scores(rules: Rules, seats: Sequence[int], places: Sequence[int]) -> di
         if owners[low] != owners[high]:
             scores[owners[low], owners[high]] += 1 + (places[low] < places[high]) - (places[low] > places[high])
     return scores
+
+
+def comparisons(rules: Rules, seatings: Sequence[Sequence[int]]) -> dict[tuple[int, int], int]:
+    """Returns how many games' comparisons of each pair of entrants all seatings of a match hold.
+
+    >>> comparisons(Rules.make("cutthroat", players=2), ((0, 1), (1, 0)))
+    {(0, 1): 2}
+    """
+    counts: dict[tuple[int, int], int] = {}
+    for seats in seatings:
+        # Where all are level every comparison gives one half point.
+        for pair, score in pair_scores(rules, seats, (1,) * rules.side_count).items():
+            counts[pair] = counts.get(pair, 0) + score
+    return counts

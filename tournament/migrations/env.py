@@ -1,0 +1,11 @@
+"""Runs the migrations in the transaction that `tournament.store` hands over."""
+
+from alembic import context
+from sqlmodel import SQLModel
+
+import tournament.models  # noqa: F401  # fills the metadata, for `alembic revision --autogenerate`
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=SQLModel.metadata, render_as_batch=True)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,255 @@
+"""The store: every transaction of the project. `Store` is what all others use.
+
+Its parts: `store_database` (connections), `store_queue` (the life of a match), `store_reads` and `store_figures` (what
+is read); here tournaments are made and started and the schema is brought up to date.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, insert, text, update
+
+from tournament import seeds
+from tournament.models import MatchState, TournamentState
+from tournament.rules import Rules
+from tournament.schedule import Entry, PlannedMatch, schedule
+from tournament.store_database import (
+    ENTRANT,
+    MATCH,
+    TOURNAMENT,
+    WORKER,
+    NotFound,
+    StoreError,
+    WrongState,
+    clock,
+)
+from tournament.store_figures import FigureReads
+from tournament.store_queue import Queue
+from tournament.store_state import lock_tournament, set_state
+from tournament.store_values import NewEntrant, NewTournament
+
+__all__ = ["NotFound", "Store", "StoreError", "WrongState"]
+
+_MIGRATIONS: Final = Path(__file__).with_name("migrations")
+_MIGRATION_LOCK: Final = 7_652_384_190
+"""Any number, always the same: who migrates a PostgreSQL database holds the advisory lock of this number."""
+
+_BATCH: Final = 5_000
+
+
+class Store(Queue, FigureReads):
+    """One database with all that is done to it.
+
+    A store may be shared by threads; a forked child makes its own, or calls `close` first.
+    """
+
+    def migrate(self) -> None:
+        """Makes the tables or brings them up to date, in one transaction; a second process waits and finds it done."""
+        config = Config()
+        config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+        with self.write() as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    # Tournaments -------------------------------------------------------------------------------------------------
+
+    def create(self, new: NewTournament, *, now: float | None = None) -> int:
+        """Makes a tournament that has not started and returns its id; its commitment can be shown from now on."""
+        with self.write() as connection:
+            return _create(connection, new, clock(connection) if now is None else now)
+
+    def start(self, tournament_id: int, entrants: Sequence[NewEntrant], *, now: float | None = None) -> None:
+        """Enters the bots with their sources, makes all matches, and lets the tournament run: all or nothing.
+
+        Raises:
+            NotFound: there is no such tournament.
+            WrongState: it has started already, or has ended.
+            ValueError: there is no schedule for these entrants.
+        """
+        with self.write() as connection:
+            _start(connection, tournament_id, entrants, clock(connection) if now is None else now)
+
+    def create_running(self, new: NewTournament, entrants: Sequence[NewEntrant], *, now: float | None = None) -> int:
+        """Makes a tournament and starts it at once, in one transaction; returns its id.
+
+        Raises:
+            ValueError: there is no schedule for these entrants.
+        """
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            tournament_id = _create(connection, new, moment)
+            _start(connection, tournament_id, entrants, moment)
+        return tournament_id
+
+    def set_state(self, tournament_id: int, state: TournamentState, *, now: float | None = None) -> None:
+        """Moves a tournament to another state: opens, closes, pauses it or lets it run on; `cancel` does more.
+
+        Raises:
+            NotFound: there is no such tournament.
+            WrongState: that state does not follow the one it is in, or is reached by `start` or `cancel` only.
+        """
+        with self.write() as connection:
+            row = lock_tournament(connection, tournament_id)
+            if state is TournamentState.CANCELLED or (state is TournamentState.RUNNING and row.started_at is None):
+                raise WrongState(
+                    f"a tournament becomes {state} by being {'cancelled' if row.started_at else 'started'}"
+                )
+            set_state(connection, tournament_id, state, clock(connection) if now is None else now)
+
+    def hold(self, tournament_id: int, held_at: float | None) -> None:
+        """Holds results back from a moment on, or publishes them (None).
+
+        Raises:
+            NotFound: there is no such tournament.
+        """
+        with self.write() as connection:
+            lock_tournament(connection, tournament_id)
+            connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(held_at=held_at))
+
+    def disqualify(self, tournament_id: int, position: int, reason: str | None) -> None:
+        """Disqualifies an entrant for a reason, or re-instates it (None).
+
+        Raises:
+            NotFound: there is no such entrant.
+        """
+        change = (
+            update(ENTRANT)
+            .where(ENTRANT.c.tournament_id == tournament_id, ENTRANT.c.position == position)
+            .values(disqualified=reason)
+            .returning(ENTRANT.c.position)
+        )
+        with self.write() as connection:
+            lock_tournament(connection, tournament_id)
+            if connection.execute(change).one_or_none() is None:
+                raise NotFound(f"no entrant {position} in tournament {tournament_id}")
+
+    # Workers -----------------------------------------------------------------------------------------------------
+
+    def announce(
+        self,
+        name: str,
+        slots: int,
+        environment: Mapping[str, Any],
+        *,
+        refused: str | None = None,
+        task: str | None = None,
+        now: float | None = None,
+    ) -> None:
+        """Notes that a worker is there, with what it can do, and why it gets no work if it gets none."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            connection.execute(
+                text(
+                    "INSERT INTO worker (name, slots, environment, refused, task, seen_at)"
+                    " VALUES (:name, :slots, :environment, :refused, :task, :seen_at)"
+                    " ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, environment = excluded.environment,"
+                    " refused = excluded.refused, task = excluded.task, seen_at = excluded.seen_at"
+                ),
+                {
+                    "name": name,
+                    "slots": slots,
+                    "environment": _json(environment),
+                    "refused": refused,
+                    "task": task,
+                    "seen_at": moment,
+                },
+            )
+
+    def forget_workers(self, *, silent_s: float, now: float | None = None) -> int:
+        """Forgets workers not heard of for so long. Returns how many."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            change = WORKER.delete().where(WORKER.c.seen_at < moment - silent_s).returning(WORKER.c.name)
+            return len(connection.execute(change).all())
+
+
+def _create(connection: Connection, new: NewTournament, now: float) -> int:
+    values = {
+        "name": new.name,
+        "rules": _json(new.rules.to_dict()),
+        "limits": _json(new.limits.to_dict()),
+        "rounds": new.rounds,
+        "secret": new.secret,
+        "commitment": seeds.commitment(new.secret),
+        "state": TournamentState.DRAFT,
+        "final_order": new.final_order,
+        "anchor": new.anchor,
+        "environment": _json(new.environment),
+        "created_at": now,
+    }
+    return int(connection.scalar(insert(TOURNAMENT).values(values).returning(TOURNAMENT.c.id)) or 0)
+
+
+def _start(connection: Connection, tournament_id: int, entrants: Sequence[NewEntrant], now: float) -> None:
+    row = lock_tournament(connection, tournament_id)
+    if row.started_at is not None:
+        raise WrongState(f"tournament {tournament_id} has started already")
+    listed = sorted(entrants, key=lambda entrant: entrant.text)
+    entries = [Entry(entrant.text, entrant.owner) for entrant in listed]
+    planned = schedule(Rules.from_dict(json.loads(row.rules)), entries, row.rounds, row.secret)
+    for entrant in listed:
+        if entrant.source is not None:
+            connection.execute(
+                text(
+                    "INSERT INTO source (sha256, files, created_at) VALUES (:sha256, :files, :now)"
+                    " ON CONFLICT (sha256) DO NOTHING"
+                ),
+                {"sha256": entrant.source.sha256, "files": entrant.source.pack(), "now": now},
+            )
+    connection.execute(insert(ENTRANT), [_entrant_row(tournament_id, *each) for each in enumerate(listed)])
+    rows = (_match_row(tournament_id, match) for match in planned)
+    _insert_matches(connection, rows)
+    set_state(connection, tournament_id, TournamentState.RUNNING, now)
+
+
+def _insert_matches(connection: Connection, rows: Iterator[dict[str, Any]]) -> None:
+    if connection.dialect.name == "sqlite":
+        while batch := list(islice(rows, _BATCH)):
+            connection.execute(insert(MATCH), batch)
+        return
+    # Twice as fast as INSERT on PostgreSQL: 6 s for 100,000 matches, half of it for the foreign keys.
+    driver: Any = connection.connection.dbapi_connection
+    first = next(rows)
+    with driver.cursor() as cursor, cursor.copy(f"COPY match ({', '.join(first)}) FROM STDIN") as copy:
+        for row in chain([first], rows):
+            copy.write_row(tuple(row.values()))
+
+
+def _entrant_row(tournament_id: int, position: int, entrant: NewEntrant) -> dict[str, Any]:
+    return {
+        "tournament_id": tournament_id,
+        "position": position,
+        "name": entrant.name,
+        "version": entrant.version,
+        "sha256": entrant.source.sha256 if entrant.source else None,
+        "owner": entrant.owner,
+        "upload_order": entrant.upload_order,
+        "house": entrant.house,
+    }
+
+
+def _match_row(tournament_id: int, match: PlannedMatch) -> dict[str, Any]:
+    first, second, *third = match.entrants
+    return {
+        "tournament_id": tournament_id,
+        "number": match.number,
+        "round": match.round,
+        "key": match.key,
+        "e0": first,
+        "e1": second,
+        "e2": third[0] if third else None,
+        "state": MatchState.QUEUED,
+    }
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,323 @@
+"""The life of a match: queued, leased, done; or given up, cancelled, voided and played again.
+
+Every transition is one conditional statement in one transaction, so that it happens once however often and from
+wherever it is asked for. A transaction locks tournaments first, then matches in the order of their ids, or two could
+wait for each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from tournament.models import MatchState, TournamentState
+from tournament.results import MatchResult
+from tournament.rules import Rules
+from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID, Database, NotFound, WrongState, clock
+from tournament.store_record import Recording, entrants_of, result_text
+from tournament.store_state import OPEN, finish_if_over, lock_tournament, set_state, tell
+from tournament.store_values import LeasedMatch, Recorded, Topic
+
+MAX_LOSSES: Final = 5
+"""Leases that may be lost before a match counts as failed: a match that kills its worker must not go round for ever."""
+
+RESULT_COLUMNS: Final = (
+    *("error", "games", "faults", "play_s", "record_order", "recorded_at", "s01", "s02", "s12", "started_at", "worker"),
+)
+"""What a match row holds of its result."""
+
+
+class Queue(Database):
+    """Everything that changes matches once they are there."""
+
+    # Handing out -------------------------------------------------------------------------------------------------
+
+    def lease(
+        self,
+        limit: int,
+        seconds: float,
+        *,
+        worker: str = "",
+        tournament_id: int | None = None,
+        now: float | None = None,
+    ) -> list[LeasedMatch]:
+        """Hands out queued matches of running tournaments, at most `limit`, in the order of the queue.
+
+        Args:
+            limit: how many at most.
+            seconds: how long the lease lasts.
+            worker: to whom.
+            tournament_id: only matches of this tournament.
+            now: the time; by default that of the database's clock.
+        """
+        running = select(TOURNAMENT.c.id).where(TOURNAMENT.c.state == TournamentState.RUNNING)
+        query = (
+            select(MATCH.c.id)
+            .where(MATCH.c.state == MatchState.QUEUED, MATCH.c.tournament_id.in_(running))
+            .order_by(MATCH.c.priority, MATCH.c.id)
+            .limit(limit)
+            .with_for_update(skip_locked=True, of=MATCH)
+        )
+        if tournament_id is not None:
+            query = query.where(MATCH.c.tournament_id == tournament_id)
+        with self.write() as connection:
+            ids = list(connection.scalars(query))
+            if not ids:
+                return []
+            until = (clock(connection) if now is None else now) + seconds
+            change = (
+                update(MATCH)
+                .where(MATCH.c.id.in_(ids), MATCH.c.state == MatchState.QUEUED)
+                .values(
+                    state=MatchState.LEASED,
+                    attempt=MATCH.c.attempt + 1,
+                    lease_until=until,
+                    worker=worker,
+                    started_at=None,
+                )
+                .returning(
+                    *(
+                        MATCH.c[name]
+                        for name in ("id", "tournament_id", "number", "round", "key", "e0", "e1", "e2", "attempt")
+                    )
+                )
+            )
+            rows = {row.id: row for row in connection.execute(change)}
+        return [
+            LeasedMatch(row.id, row.tournament_id, row.number, row.round, row.key, entrants_of(row), row.attempt)
+            for row in (rows[id_] for id_ in ids)
+        ]
+
+    def renew(
+        self, leases: Iterable[tuple[int, int]], seconds: float, *, worker: str = "", now: float | None = None
+    ) -> list[int]:
+        """Prolongs leases, given as (match id, attempt), whose matches have been started.
+
+        Returns:
+            The ids of the matches that are still leased; the others are not to be played on.
+        """
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            held: list[int] = []
+            for match_id, attempt in sorted(leases):
+                change = (
+                    update(MATCH)
+                    .where(*_leased(match_id, attempt))
+                    .values(
+                        lease_until=moment + seconds,
+                        started_at=func.coalesce(MATCH.c.started_at, moment),
+                        worker=worker or MATCH.c.worker,
+                    )
+                    .returning(MATCH.c.id)
+                )
+                held.extend(connection.scalars(change))
+        return held
+
+    def release(self, leases: Iterable[tuple[int, int]]) -> int:
+        """Gives back leases of matches that were not begun; this costs them nothing. Returns how many."""
+        with self.write() as connection:
+            return sum(
+                len(_requeue(connection, *_leased(match_id, attempt), error=None))
+                for match_id, attempt in sorted(leases)
+            )
+
+    def take_back(self, *, max_losses: int = MAX_LOSSES, now: float | None = None) -> int:
+        """Takes back leases that are over; a match that loses its last one has failed. Returns how many."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            over = (MATCH.c.state == MatchState.LEASED, MATCH.c.lease_until < moment)
+            found = connection.scalars(select(MATCH.c.tournament_id).distinct().where(*over)).all()
+            return sum(
+                self._lose(connection, tournament_id, over, "the lease ran out", max_losses, moment)
+                for tournament_id in sorted(found)
+            )
+
+    def take_back_all(self, *, tournament_id: int | None = None, started_too: bool = True) -> int:
+        """Takes back leases that nobody can hold any more, without counting them as lost. Returns how many.
+
+        Args:
+            tournament_id: only those of this tournament.
+            started_too: also those whose matches were started (nobody plays any more); else only those that the broker
+                has lost with its memory.
+        """
+        which = [MATCH.c.state == MatchState.LEASED]
+        if tournament_id is not None:
+            which.append(MATCH.c.tournament_id == tournament_id)
+        if not started_too:
+            which.append(MATCH.c.started_at.is_(None))
+        with self.write() as connection:
+            return len(_requeue(connection, *which, error=None))
+
+    def fail(
+        self, match_id: int, attempt: int, error: str, *, max_losses: int = MAX_LOSSES, now: float | None = None
+    ) -> None:
+        """Notes that a lease came to nothing through our fault: the match is queued again, or has failed for good."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            tournament_id = _tournament_of(connection, match_id)
+            self._lose(connection, tournament_id, _leased(match_id, attempt), error, max_losses, moment)
+
+    def _lose(
+        self, connection: Connection, tournament_id: int, which: Sequence[Any], error: str, max_losses: int, now: float
+    ) -> int:
+        lock_tournament(connection, tournament_id)
+        which = [*which, MATCH.c.tournament_id == tournament_id]
+        spent = (
+            update(MATCH)
+            .where(*_in_order(*which, MATCH.c.losses + 1 >= max_losses))
+            .values(state=MatchState.FAILED, losses=MATCH.c.losses + 1, lease_until=None, error=error)
+            .returning(MATCH.c.id, MATCH.c.number)
+        )
+        failed = sorted(connection.execute(spent), key=lambda row: row.number)
+        for row in failed:
+            tell(connection, tournament_id, Topic.FAILED, now, match=row.id, number=row.number)
+        again = _requeue(connection, *which, error=error, losses=MATCH.c.losses + 1)
+        if failed:
+            finish_if_over(connection, tournament_id, now)
+        return len(failed) + len(again)
+
+    # Results -----------------------------------------------------------------------------------------------------
+
+    def record(self, results: Iterable[MatchResult], *, now: float | None = None) -> list[Recorded]:
+        """Records matches with all their games, each once: the first result wins, whichever lease it was played under.
+
+        Returns:
+            What became of each result, in the order given.
+
+        Raises:
+            ValueError: a result has not exactly the games of its match; nothing is recorded then.
+        """
+        listed = list(results)
+        answers = dict.fromkeys(range(len(listed)), Recorded.UNKNOWN)
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            query = select(MATCH.c.id, MATCH.c.tournament_id).where(MATCH.c.id.in_([each.match_id for each in listed]))
+            tournaments = {row.id: row.tournament_id for row in connection.execute(query)}
+            for tournament_id in sorted(set(tournaments.values())):
+                places = [place for place, each in enumerate(listed) if tournaments.get(each.match_id) == tournament_id]
+                places.sort(key=lambda place: listed[place].match_id)
+                row = lock_tournament(connection, tournament_id)
+                recording = Recording(
+                    connection, tournament_id, Rules.from_dict(json.loads(row.rules)), row.last_order, moment
+                )
+                for place in places:
+                    answers[place] = recording.take(listed[place])
+                recording.finish()
+        return [answers[place] for place in range(len(listed))]
+
+    def void(self, tournament_id: int, number: int, reason: str, *, now: float | None = None) -> None:
+        """Takes a recorded match out of the results, keeps what it was, and queues it to be played again.
+
+        Results of the lease that is the last one now, or of an earlier one, are dropped when they come late.
+
+        Raises:
+            NotFound: there is no such match.
+            WrongState: it has no result, or the tournament is cancelled.
+        """
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            tournament = lock_tournament(connection, tournament_id)
+            match = _match(connection, tournament_id, number)
+            if match.state != MatchState.DONE or tournament.state == TournamentState.CANCELLED:
+                raise WrongState(
+                    f"match {number} is {match.state} in a {tournament.state} tournament: it cannot be voided"
+                )
+            connection.execute(
+                insert(VOID).values(
+                    match_id=match.id,
+                    tournament_id=tournament_id,
+                    attempt=match.attempt,
+                    reason=reason,
+                    worker=match.worker,
+                    result=result_text(connection, match),
+                    voided_at=moment,
+                )
+            )
+            for table in (FAULT, TALLY, GAME):
+                connection.execute(delete(table).where(table.c.match_id == match.id))
+            order = tournament.last_order + 1
+            connection.execute(
+                update(MATCH)
+                .where(MATCH.c.id == match.id)
+                .values(state=MatchState.QUEUED, void_attempt=match.attempt, losses=0, **dict.fromkeys(RESULT_COLUMNS))
+            )
+            connection.execute(
+                update(TOURNAMENT)
+                .where(TOURNAMENT.c.id == tournament_id)
+                .values(last_order=order, last_void_order=order)
+            )
+            tell(connection, tournament_id, Topic.VOID, moment, match=match.id, number=number)
+            if tournament.state == TournamentState.FINISHED:
+                set_state(connection, tournament_id, TournamentState.RUNNING, moment)
+
+    def retry(self, tournament_id: int, numbers: Sequence[int] | None = None, *, now: float | None = None) -> int:
+        """Queues failed matches again, all or those with these numbers. Returns how many."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            tournament = lock_tournament(connection, tournament_id)
+            which = [MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.FAILED]
+            if numbers is not None:
+                which.append(MATCH.c.number.in_(numbers))
+            again = _requeue(connection, *which, error=None, losses=0)
+            for match_id, number in again:
+                tell(connection, tournament_id, Topic.RETRIED, moment, match=match_id, number=number)
+            if again and tournament.state == TournamentState.FINISHED:
+                set_state(connection, tournament_id, TournamentState.RUNNING, moment)
+        return len(again)
+
+    def cancel(self, tournament_id: int, *, now: float | None = None) -> int:
+        """Cancels a tournament: what is queued or leased is not played any more. Returns how many matches that are.
+
+        Raises:
+            WrongState: it has ended already.
+        """
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            lock_tournament(connection, tournament_id)
+            change = (
+                update(MATCH)
+                .where(*_in_order(MATCH.c.tournament_id == tournament_id, MATCH.c.state.in_(OPEN)))
+                .values(state=MatchState.CANCELLED, lease_until=None)
+                .returning(MATCH.c.id)
+            )
+            cancelled = len(connection.execute(change).all())
+            set_state(connection, tournament_id, TournamentState.CANCELLED, moment)
+        return cancelled
+
+
+def _leased(match_id: int, attempt: int) -> tuple[Any, ...]:
+    return MATCH.c.id == match_id, MATCH.c.state == MatchState.LEASED, MATCH.c.attempt == attempt
+
+
+def _in_order(*which: Any) -> tuple[Any, ...]:
+    """Returns conditions for an update that locks its matches in the order of their ids."""
+    ordered = select(MATCH.c.id).where(*which).order_by(MATCH.c.id).with_for_update()
+    return MATCH.c.id.in_(ordered), *which
+
+
+def _requeue(connection: Connection, *which: Any, **values: Any) -> list[tuple[int, int]]:
+    change = (
+        update(MATCH)
+        .where(*_in_order(*which))
+        .values(state=MatchState.QUEUED, lease_until=None, started_at=None, worker=None, **values)
+        .returning(MATCH.c.id, MATCH.c.number)
+    )
+    return sorted((row.id, row.number) for row in connection.execute(change))
+
+
+def _tournament_of(connection: Connection, match_id: int) -> int:
+    found = connection.scalar(select(MATCH.c.tournament_id).where(MATCH.c.id == match_id))
+    if found is None:
+        raise NotFound(f"no match with id {match_id}")
+    return int(found)
+
+
+def _match(connection: Connection, tournament_id: int, number: int) -> Any:
+    query = select(MATCH).where(MATCH.c.tournament_id == tournament_id, MATCH.c.number == number)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise NotFound(f"no match {number} in tournament {tournament_id}")
+    return row
