@@ -6,10 +6,11 @@ import sys
 
 import typer
 
-from tournament import cli_bots
-from tournament.cli_common import Refused, notes
+from tournament import cli_bots, cli_ratings, cli_run
+from tournament.cli_common import TOURNAMENTS, Refused, notes
 from tournament.intake import UploadRefused
 from tournament.settings import SettingsError
+from tournament.store import StoreError
 from workers.sandbox.faults import SandboxFailure
 
 app = typer.Typer(
@@ -20,15 +21,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (cli_bots,):
+for part in (cli_bots, cli_run):
     app.registered_commands += part.app.registered_commands
+for command in (cli_ratings.rate, cli_ratings.sprt):
+    app.command(rich_help_panel=TOURNAMENTS)(command)
 
 
 def main() -> None:
     """Runs the command; wrong input gets one line and exit status 2, never a stack trace."""
     try:
         app()
-    except (Refused, SettingsError, UploadRefused) as error:
+    except (Refused, SettingsError, StoreError, UploadRefused) as error:
         notes.print(f"tournament: {error}", style="red", markup=False)
         sys.exit(2)
     except SandboxFailure as failure:

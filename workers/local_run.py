@@ -1,0 +1,142 @@
+"""Plays what a store has queued with an executor of this machine: lease, play, record, until nothing is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tournament.replay import Player
+from tournament.results import MatchResult
+from tournament.source import BotSource
+from tournament.store import Store
+from tournament.store_values import LeasedMatch, Recorded, TournamentInfo
+from tournament.wire import MatchTask
+from workers.local import Executor, MatchFailure
+
+WORKER: Final = "local"
+LEASE_S: Final = 600.0
+RENEW_S: Final = 60.0
+"""Leases are renewed long before they end; on a server another coordinator may look after the same queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A match that was recorded, for whoever shows progress."""
+
+    match: LeasedMatch
+    task: MatchTask
+    result: MatchResult
+
+
+class LocalRun:
+    """Hands a store's matches to an executor and records what comes back.
+
+    Whoever makes one holds the coordinator's lock, so that nobody else hands out the same matches.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        tournament_id: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Takes back what an earlier holder left leased.
+
+        Args:
+            store: where the matches are.
+            executor: who plays them.
+            tournament_id: only the matches of this tournament; by default of all that run.
+            clock: monotonic seconds.
+        """
+        self._clock = clock
+        self._store = store
+        self._executor = executor
+        self._tournament_id = tournament_id
+        self._leased: dict[int, tuple[LeasedMatch, MatchTask]] = {}
+        self._tournaments: dict[int, tuple[TournamentInfo, tuple[Player, ...]]] = {}
+        self._sources: dict[str, BotSource] = {}
+        self._renewed_s = self._clock()
+        if store.is_sqlite:
+            store.take_back_all(tournament_id=tournament_id)
+
+    def step(self, timeout_s: float) -> list[Played]:
+        """Hands out as much as the executor takes, waits for results at most `timeout_s`, records them.
+
+        Raises:
+            SandboxFailure: matches cannot be played here at all.
+        """
+        if self._clock() - self._renewed_s > RENEW_S:
+            self._renewed_s = self._clock()
+            self._store.take_back()
+            self._store.renew(self._leases(), LEASE_S, worker=WORKER)
+        self._hand_out()
+        if not self._leased:
+            return []
+        return self._record(self._executor.poll(timeout_s))
+
+    @property
+    def busy(self) -> bool:
+        """Whether matches are being played."""
+        return bool(self._leased)
+
+    def finish(self) -> list[Played]:
+        """Hands out nothing more, waits for what is being played and records it."""
+        played: list[Played] = []
+        while self._leased:
+            played += self._record(self._executor.poll(1.0))
+        return played
+
+    def stop(self) -> None:
+        """Stops at once: what is being played goes back to the queue."""
+        self._executor.close()
+        self._store.release(self._leases())
+        self._leased.clear()
+
+    def _hand_out(self) -> None:
+        free = self._executor.free
+        if free <= 0:
+            return
+        for match in self._store.lease(free, LEASE_S, worker=WORKER, tournament_id=self._tournament_id):
+            task = self._task(match)
+            self._leased[match.id] = match, task
+            self._executor.submit(task, self._sources)
+
+    def _leases(self) -> list[tuple[int, int]]:
+        return [(match.id, match.attempt) for match, _ in self._leased.values()]
+
+    def _task(self, match: LeasedMatch) -> MatchTask:
+        info, players = self._tournament(match.tournament_id)
+        chosen = tuple(players[position] for position in match.entrants)
+        for player in chosen:
+            if player.sha256 is not None and player.sha256 not in self._sources:
+                self._sources[player.sha256] = self._store.source(player.sha256)
+        return MatchTask.of(
+            info.secret, match.key, info.rules, info.limits, chosen, match_id=match.id, attempt=match.attempt
+        )
+
+    def _tournament(self, tournament_id: int) -> tuple[TournamentInfo, tuple[Player, ...]]:
+        if tournament_id not in self._tournaments:
+            entrants = self._store.entrants(tournament_id)
+            players = tuple(entrant.player for entrant in entrants)
+            self._tournaments[tournament_id] = self._store.tournament(tournament_id), players
+        return self._tournaments[tournament_id]
+
+    def _record(self, ended: Sequence[MatchResult | MatchFailure]) -> list[Played]:
+        results = [result for result in ended if isinstance(result, MatchResult)]
+        played = []
+        recorded = self._store.record(results) if results else []
+        for result, what in zip(results, recorded, strict=True):
+            match, task = self._leased.pop(result.match_id)
+            if what is Recorded.RECORDED:
+                played.append(Played(match, task, result))
+        for failure in ended:
+            if isinstance(failure, MatchFailure):
+                self._leased.pop(failure.match_id)
+                if failure.begun:
+                    self._store.fail(failure.match_id, failure.attempt, failure.reason)
+                else:
+                    self._store.release([(failure.match_id, failure.attempt)])
+        return played
