@@ -1,7 +1,7 @@
 """One deal, from the shuffled cards to its four points: the engine that referees use and bots may search with.
 
-A `Deal` is one mutable object over small integers (see `tournament.cards`) with a cheap `copy`; docs/decisions/0001 says
-why it has this shape. Actions are a bid (0 passes), a tuple of discarded cards, or a card.
+A `Deal` is one mutable object over small integers (see `tournament.cards`) with a cheap `copy`; docs/decisions/0001
+says why it has this shape. Actions are a bid (0 passes), a tuple of discarded cards, or a card.
 
 Rules are cited by the numbers of the rule page, `docs/rules.md`.
 """
@@ -343,15 +343,14 @@ class Deal:
     @property
     def made(self) -> bool:
         """Whether the bidder's side has won at least as many points as it bid."""
-        return self.won[self._sides[self.bidder]] >= self.bid
+        return self.bid > 0 and self.won[self._sides[self.bidder]] >= self.bid
 
     @property
     def changes(self) -> list[int]:
-        """What the deal adds to each side's score, before `cap_defenders` (rules.md 1.8)."""
+        """What the deal adds to each side's score, before `cap_defenders` (rules.md 1.8); nothing if thrown in."""
         changes = self.won
-        side = self._sides[self.bidder]
-        if changes[side] < self.bid:
-            changes[side] = -self.bid
+        if self.bid and changes[self._sides[self.bidder]] < self.bid:
+            changes[self._sides[self.bidder]] = -self.bid
         return changes
 
 
