@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from tournament import cli_bots, cli_ratings, cli_run
+from tournament import cli_bots, cli_compare, cli_ratings, cli_run
 from tournament.cli_common import TOURNAMENTS, Refused, notes
 from tournament.intake import UploadRefused
 from tournament.settings import SettingsError
@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (cli_bots, cli_run):
+for part in (cli_bots, cli_compare, cli_run):
     app.registered_commands += part.app.registered_commands
 for command in (cli_ratings.rate, cli_ratings.sprt):
     app.command(rich_help_panel=TOURNAMENTS)(command)

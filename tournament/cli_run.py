@@ -131,9 +131,9 @@ def _run(
         raise Refused(str(error)) from None
     games = match_count * len(seeds.seatings(rules, min(len(found), rules.side_count)))
     jobs = jobs or core_count()
-    with closing(open_store(db)) as store, closing(_Players(jobs)) as players:
+    with closing(open_store(db)) as store, closing(Players(jobs)) as players:
         seconds = players.expected_s(found, rules) * games / jobs
-        notes.print(f"{rules.mode}: {match_count} matches, {games} games, about {_duration(seconds)} with {jobs} jobs.")
+        notes.print(f"{rules.mode}: {match_count} matches, {games} games, about {duration(seconds)} with {jobs} jobs.")
         new = NewTournament(name=f"{rules.mode} {len(found)} bots", rules=rules, rounds=rounds, secret=secret)
         entrants = [
             NewEntrant(bot.name, bot.version, bot.source, owner=number, upload_order=number, house=bot.house)
@@ -153,7 +153,7 @@ def resume(
     """Play what is still queued of a tournament."""
     with closing(open_store(db)) as store:
         info = store.tournament(tournament)
-        with closing(_Players(jobs or core_count())) as players:
+        with closing(Players(jobs or core_count())) as players:
             if store.counts(info.id).open:
                 if info.state is TournamentState.PAUSED:
                     store.set_state(info.id, TournamentState.RUNNING)
@@ -190,7 +190,7 @@ def export(
     out.print(f"Wrote {', '.join(written)} to {to}", markup=False)
 
 
-class _Players:
+class Players:
     """The executor of a command, made when it is needed, in the sandbox or, where there is none, without."""
 
     def __init__(self, jobs: int) -> None:
@@ -198,16 +198,19 @@ class _Players:
         self._executor: LocalExecutor | None = None
 
     def executor(self, *, plain: bool = False) -> LocalExecutor:
+        """Returns the executor, started if it is not yet."""
         if self._executor is None:
             self._executor = LocalExecutor(self.jobs, plain=plain)
         return self._executor
 
     def without_sandbox(self, reason: str) -> LocalExecutor:
+        """Says why there is no sandbox here, and starts anew without one."""
         say_plain(reason)
         self.close()
         return self.executor(plain=True)
 
     def close(self) -> None:
+        """Ends the executor."""
         if self._executor is not None:
             self._executor.close()
             self._executor = None
@@ -238,7 +241,7 @@ class _Players:
         return EXPECTED_DEALS * sum(seconds) / len(seconds)
 
 
-def _play(store: Store, tournament_id: int, players: _Players, replays: Path | None) -> None:
+def _play(store: Store, tournament_id: int, players: Players, replays: Path | None) -> None:
     """Plays a tournament to its end, or shows the progress of whoever holds the database's lock."""
     if replays is not None:
         try:
@@ -258,7 +261,7 @@ def _play(store: Store, tournament_id: int, players: _Players, replays: Path | N
             _write_replay(replays, number, record)
 
 
-def _play_here(store: Store, tournament_id: int, players: _Players, replays: Path | None, shown: _Shown) -> None:
+def _play_here(store: Store, tournament_id: int, players: Players, replays: Path | None, shown: _Shown) -> None:
     run = LocalRun(store, players.executor(), tournament_id)
     try:
         while True:
@@ -415,7 +418,8 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Returns a time as people say it."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -52,11 +52,19 @@ def main(argv: list[str]) -> None:
     base_bytes = address_space_bytes()
     facts: dict[str, Any] = {"pid": os.getpid(), "landlock_abi": lockdown.landlock_abi, "modules": modules}
     control.send(json.dumps(facts).encode())
+    try:
+        _serve(control, lockdown, base_bytes)
+    except (BrokenPipeError, ConnectionResetError):
+        # The host is gone. Our death is the guests' death.
+        os._exit(0)
+
+
+def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int) -> NoReturn:
+    """Forks a guest, or waits for the end of one, whenever the host says so; ends with it."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 64, 3, socket.MSG_CMSG_CLOEXEC)
         if not message:
-            # The host is gone. Our death is the guests' death.
-            os._exit(0)
+            raise BrokenPipeError("the host has closed the connection")
         if message[:1] == b"S":
             _, slot, memory_bytes, cpu_s = SPAWN.unpack(message)
             pid = os.fork()

@@ -1,0 +1,185 @@
+"""The command `compare`: plays two versions until an exact sequential test says whether the first is better."""
+
+from __future__ import annotations
+
+import secrets as random_secrets
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tournament import seeds
+from tournament.cli_common import BOTS, LocalBot, Refused, RulesOptions, find_bots, notes, out, with_rules
+from tournament.cli_run import Jobs, Players, core_count, duration
+from tournament.results import MatchResult, pair_scores
+from tournament.rules import Limits, Rules
+from tournament.wire import MatchTask
+from workers.sandbox.faults import SandboxFailure
+
+if TYPE_CHECKING:
+    from tournament.sprt import Comparison
+
+app = typer.Typer()
+
+TYPICAL_VARIANCE = 0.03
+"""Variance of a match score between similar bots, of whose matches nine in ten are split; for the estimate only."""
+
+CAP_FACTOR = 4
+TELL_EVERY = 25
+EXIT_CODES = {"better": 0, "not better": 1, "undecided": 3}
+
+
+@app.command(rich_help_panel=BOTS)
+@with_rules
+def compare(
+    new: Annotated[str, typer.Argument(help="The bot that may be better, by path or house name.")],
+    old: Annotated[str, typer.Argument(help="The bot it is compared with.")],
+    options: RulesOptions,
+    against: Annotated[
+        list[str] | None, typer.Option(help="Play both against these bots instead, on the same deals.")
+    ] = None,
+    elo0: Annotated[float, typer.Option(help="Not better: stronger by at most so much.")] = 0.0,
+    elo1: Annotated[float, typer.Option(help="Better: stronger by at least so much.")] = 20.0,
+    alpha: Annotated[float, typer.Option(help="Chance to say better where it is not.")] = 0.05,
+    beta: Annotated[float, typer.Option(help="Chance to say not better where it is.")] = 0.05,
+    cap: Annotated[
+        int | None, typer.Option(help="Matches after which it gives up (default: 4 times the expected).", min=1)
+    ] = None,
+    seed: Annotated[str | None, typer.Option(help="The seed text; else random.")] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Say whether a bot is better than another: exit status 0 better, 1 not, 3 undecided."""
+    try:
+        from tournament.sprt import Comparison, Hypotheses, expected_matches
+    except ImportError:
+        raise Refused("compare needs numpy and scipy: install the extra `ratings`") from None
+    found = find_bots([new, old, *(against or ())])
+    rules = options.make(None if against else 2)
+    if len({bot.text for bot in found}) < len(found):
+        raise Refused("a bot is named twice: expected different bots")
+    try:
+        test = Hypotheses(elo0, elo1, alpha, beta)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    plan = _Plan(found, rules, seed if seed is not None else random_secrets.token_hex(32))
+    expected = expected_matches(test, TYPICAL_VARIANCE / (1 if against is None else 2), plan.stretch)
+    cap = cap or CAP_FACTOR * expected
+    comparison = Comparison(test, plan.top, cap, stretch=plan.stretch)
+    jobs = jobs or core_count()
+    with closing(Players(jobs)) as players:
+        per_match_s = players.expected_s(found, rules) * plan.games_per_match / jobs
+        notes.print(
+            f"{rules.mode}: about {expected} matches, {duration(expected * per_match_s)} with {jobs} jobs; "
+            f"at most {cap} matches.",
+            markup=False,
+        )
+        try:
+            faults = _play(plan, comparison, players)
+        except SandboxFailure as failure:
+            players.without_sandbox(str(failure))
+            faults = _play(plan, comparison, players)
+    out.print(comparison.line(), markup=False)
+    for text, count in sorted(faults.items()):
+        out.print(f"{text} faulted {count} times", markup=False)
+    first, second = found[0].text, found[1].text
+    out.print(
+        {
+            "better": f"{first} is better than {second}.",
+            "not better": f"{first} is not better than {second} by {elo1:g} Elo.",
+            "undecided": f"Undecided after {comparison.matches} matches: too close for this test.",
+        }[str(comparison.decision)],
+        markup=False,
+    )
+    raise typer.Exit(EXIT_CODES[str(comparison.decision)])
+
+
+class _Plan:
+    """The matches of a comparison by their numbers, from 1, and how a match is scored."""
+
+    def __init__(self, found: list[LocalBot], rules: Rules, secret: str) -> None:
+        self.new, self.old, *self.gauntlet = found
+        self.rules = rules
+        self.secret = secret
+        self.sources = {bot.source.sha256: bot.source for bot in found}
+        count = len(seeds.seatings(rules, 2))
+        self._half_points = 4 if rules.side_count == 2 else 4 * count
+        self.stretch = 2 if self.gauntlet else 1
+        self.top = self._half_points * self.stretch
+        self.games_per_match = count * self.stretch
+
+    def tasks(self, number: int) -> list[MatchTask]:
+        """Returns the tasks of match `number`: one, or in a gauntlet one for each version, on the same deals.
+
+        Their ids are twice the number, and one more for the second version.
+        """
+        if not self.gauntlet:
+            players = sorted((self.new.player, self.old.player), key=lambda player: player.text)
+            key = seeds.match_key(self.rules, [player.text for player in players], number)
+            return [MatchTask.of(self.secret, key, self.rules, Limits(), tuple(players), match_id=2 * number)]
+        round_number, place = divmod(number - 1, len(self.gauntlet))
+        opponent = self.gauntlet[place].player
+        seed_key = seeds.match_key(self.rules, ["*", opponent.text], round_number + 1)
+        tasks = []
+        for which, candidate in enumerate((self.new.player, self.old.player)):
+            key = seeds.match_key(self.rules, [candidate.text, opponent.text], round_number + 1)
+            # `*` sorts before every name: in the seatings of this key the candidate has the position 0.
+            seated = (candidate, opponent)
+            match_id = 2 * number + which
+            task = MatchTask.of(self.secret, key, self.rules, Limits(), seated, match_id=match_id, seed_key=seed_key)
+            tasks.append(task)
+        return tasks
+
+    def score(self, played: list[tuple[MatchTask, MatchResult]]) -> int:
+        """Returns the new bot's score of a match, 0 to `top`."""
+        if not self.gauntlet:
+            ((task, result),) = played
+            return self._points(task, result, self.new.text)
+        by_candidate = {
+            task.players[0].text: self._points(task, result, task.players[0].text) for task, result in played
+        }
+        return self._half_points + by_candidate[self.new.text] - by_candidate[self.old.text]
+
+    def _points(self, task: MatchTask, result: MatchResult, text: str) -> int:
+        points = sum(
+            pair_scores(self.rules, task.seats(game.seating), game.outcome.places)[0, 1] for game in result.games
+        )
+        return points if task.players[0].text == text else self._half_points - points
+
+
+def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, int]:
+    executor = players.executor()
+    waiting: dict[int, list[tuple[MatchTask, MatchResult]]] = {}
+    sent: dict[int, MatchTask] = {}
+    faults: dict[str, int] = {}
+    numbers = iter(range(1, comparison.cap + 1))
+    queue: list[MatchTask] = []
+    told = 0
+    while not comparison.over:
+        while executor.free and (task := _next_task(queue, numbers, plan)) is not None:
+            sent[task.match_id] = task
+            executor.submit(task, plan.sources)
+        for ended in executor.poll(1.0):
+            if not isinstance(ended, MatchResult):
+                raise SandboxFailure(f"match {ended.match_id}: {ended.reason}")
+            number, task = ended.match_id // 2, sent.pop(ended.match_id)
+            waiting.setdefault(number, []).append((task, ended))
+            for game in ended.games:
+                for report in game.reports:
+                    text = task.players[task.seats(game.seating)[report.fault.seat]].text
+                    faults[text] = faults.get(text, 0) + 1
+            if len(waiting[number]) == plan.stretch:
+                comparison.add(number, plan.score(waiting.pop(number)))
+        if comparison.matches - told >= TELL_EVERY:
+            told = comparison.matches
+            notes.print(comparison.line(), markup=False)
+    return faults
+
+
+def _next_task(queue: list[MatchTask], numbers: Iterator[int], plan: _Plan) -> MatchTask | None:
+    if not queue:
+        number = next(numbers, None)
+        if number is None:
+            return None
+        queue += plan.tasks(number)
+    return queue.pop(0)
