@@ -5,6 +5,7 @@ The same code runs in a guest and, for `play --debug` and `play_game`, in one pr
 
 from __future__ import annotations
 
+import importlib
 import random
 import time
 import traceback
@@ -23,6 +24,7 @@ MAX_TEXT_BYTES: Final = 8192
 """Most bytes of an error's text: message in the first line, traceback after it."""
 
 _MAX_MESSAGE: Final = 300
+_MAX_GROUP: Final = 4
 
 
 class BotError(Exception):
@@ -35,8 +37,8 @@ class BotError(Exception):
 
     def __init__(self, kind: FaultKind, message: str, trace: str = "") -> None:
         """Cuts the text to its bounds."""
-        line = " ".join(message.split())[:_MAX_MESSAGE]
-        text = f"{line}\n{trace}".encode("utf-8", "backslashreplace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
+        line = _encodable(" ".join(message.split()))[:_MAX_MESSAGE]
+        text = _encodable(f"{line}\n{trace}").encode()[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
         super().__init__(line)
         self.kind = kind
         self.text = text
@@ -214,6 +216,10 @@ def _parse(answer: object, method: str) -> Card:
     return CARDS[index]
 
 
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _texts(cards: Iterable[Card]) -> str:
     return " ".join(map(str, cards))
 
@@ -237,13 +243,40 @@ def _type_name(value: object) -> str:
 def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
     """Returns message and traceback of what a bot raised; texts that raise themselves are survived."""
     try:
-        shown = traceback.TracebackException.from_exception(error, limit=-40, max_group_width=4, max_group_depth=3)
-        # From the bot's first own line on: the lines above it are ours and tell its author nothing.
-        first = next((place for place, frame in enumerate(shown.stack) if frame.filename in own_files), None)
-        shown.stack = traceback.StackSummary.from_list(list(shown.stack)[first:] if first is not None else [])
+        shown = traceback.TracebackException.from_exception(
+            error, limit=-40, max_group_width=_MAX_GROUP, max_group_depth=3
+        )
+        _trim(shown, own_files)
         message = "".join(shown.format_exception_only()).strip().splitlines()[-1]
         if isinstance(error, SyntaxError) and error.lineno is not None:
             message += f" ({error.filename}, line {error.lineno})"
         return message, "".join(shown.format())
     except BaseException as broken:  # noqa: BLE001  # the text of an exception is the bot's code too
         return f"{_type_name(error)} (its text could not be made: {_type_name(broken)})", ""
+
+
+_OUR_CODE: Final = frozenset(
+    function.__code__.co_filename for function in (SeatAdapter.answer, SourceFinder.get_code, importlib.import_module)
+)
+
+
+def _trim(shown: traceback.TracebackException, own_files: set[str]) -> None:
+    """Leaves the lines from the bot's first own one on: those above it are ours and tell its author nothing."""
+    todo = [shown]
+    while todo:
+        each = todo.pop()
+        frames = list(each.stack)
+        first = next((place for place, frame in enumerate(frames) if frame.filename in own_files), 0)
+        kept = []
+        for frame in frames[first:]:
+            if frame.filename in _OUR_CODE or frame.filename.startswith("<frozen importlib"):
+                continue
+            if (
+                frame.filename not in own_files
+            ):  # the end of a path says which library it is, without this machine's folders
+                frame.filename = "/".join(frame.filename.replace("\\", "/").split("/")[-2:])
+            kept.append(frame)
+        # Without a stack there is no line "Traceback" either.
+        each.stack = traceback.StackSummary.from_list(kept) if kept else None  # type: ignore[assignment]
+        inner = (each.__cause__, each.__context__, *(each.exceptions or ())[:_MAX_GROUP])
+        todo += [other for other in inner if other is not None]
