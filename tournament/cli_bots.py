@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets as random_secrets
+from bdb import BdbQuit
 from collections import defaultdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,10 +29,11 @@ from tournament.cli_common import (
     with_rules,
 )
 from tournament.deal import Points
+from tournament.decision import Decision, decision_at, decision_from, is_decision
 from tournament.game import Game, acts_in
 from tournament.kit import starter_bot, write_kit
-from tournament.observation import LENGTH_BYTES, QuestionWriter
-from tournament.replay import GameRecord, Player, ReplayError, document, to_line
+from tournament.observation import LENGTH_BYTES, VIEW_FIELDS, QuestionWriter
+from tournament.replay import GameRecord, Player, ReplayError, document, record_of, to_line
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.wire import MatchTask
@@ -38,6 +41,9 @@ from workers.check import CheckResult, check_bot
 from workers.referee import Referee, SeatedBot
 
 app = typer.Typer()
+
+PASSES_THROUGH = (KeyboardInterrupt, BdbQuit)
+"""What is no fault of a bot in one process: Ctrl-C, and leaving the debugger."""
 
 Notes = dict[tuple[int, int, int], list[tuple[int, str]]]
 """What bots printed: (deal, attempt, act) to the seat and its text."""
@@ -188,15 +194,13 @@ def _play_sandboxed(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dic
 
 
 def _play_in_process(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dict[str, Any], Notes, list[str]]:
-    from bdb import BdbQuit
-
     (seating, bot_seeds), game = task.bot_seeds[0], Game(task.rules, task.seed)
     sources = {bot.text: bot.source for bot in found}
     writer = QuestionWriter(game)
     errors: list[str] = []
     seats: list[SeatAdapter] = []
     for seat, position in enumerate(task.seats(seating)):
-        adapter = SeatAdapter(task.rules, task.limits, seat, passes_through=(KeyboardInterrupt, BdbQuit))
+        adapter = SeatAdapter(task.rules, task.limits, seat, passes_through=PASSES_THROUGH)
         seats.append(adapter)
         try:
             adapter.load(sources[task.players[position].text], bot_seeds[seat])
@@ -254,6 +258,75 @@ def _document_text(text: bytes, game: int) -> bytes:
     if not 1 <= game <= len(lines):
         raise ReplayError(f"--game {game}: expected 1 to {len(lines)}")
     return lines[game - 1]
+
+
+@app.command(rich_help_panel=BOTS)
+def reproduce(
+    file: Annotated[Path, typer.Argument(help="A decision file, or a replay document.")],
+    bot: Annotated[str | None, typer.Option(help="The bot's code now: a file, folder or zip.")] = None,
+    at: Annotated[str | None, typer.Option(help="Of a replay: the decision, as deal:act or deal/attempt:act.")] = None,
+    secret: Annotated[str | None, typer.Option(help="Of a replay: the secret, for the bot's own random.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Write the decision as a small file.")] = None,
+) -> None:
+    """Put a bot's code at a fault, or at any decision, in one process; print and breakpoint() work."""
+    if bot is None and to is None:
+        raise Refused("reproduce: expected --bot and your bot, or --to and a file to write")
+    try:
+        data = verify.parse(file.read_bytes())
+        decision = decision_from(data) if is_decision(data) else _decision_of_replay(data, at, secret)
+    except OSError as error:
+        raise Refused(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise Refused(f"{file}: {error}") from None
+    if to is not None:
+        to.write_text(decision.to_text() + "\n", encoding="utf-8")
+        notes.print(f"Wrote {to}. Try: tournament reproduce {to} --bot your_bot.py", markup=False)
+    if bot is not None:
+        raise typer.Exit(_reproduce(decision, find_bots([bot])[0]))
+
+
+def _decision_of_replay(data: dict[str, Any], at: str | None, secret: str | None) -> Decision:
+    verify.check_document(data, secret)
+    record = record_of(data)
+    place = None
+    if at is not None:
+        found = re.fullmatch(r"(\d+)(?:/(\d+))?:(\d+)", at)
+        if found is None:
+            raise Refused(f"--at {at}: expected deal:act or deal/attempt:act, like 3:12")
+        place = int(found[1]), int(found[2] or 1), int(found[3])
+    random_seeds = None
+    if secret is not None:
+        key = record.seed_key or record.match_key
+        random_seeds = tuple(seeds.bot_seed(secret, key, record.seating, seat) for seat in range(record.rules.players))
+    return decision_at(record, place, random_seeds, Limits())
+
+
+def _reproduce(decision: Decision, bot: LocalBot) -> int:
+    if decision.random_seed is None:
+        notes.print("The seed of the bot's own random is not known: give --secret if it draws.", markup=False)
+    if bot.source.sha256 != decision.player.sha256:
+        notes.print(f"This is not the code that played: {decision.player.text} had other files.", markup=False)
+    adapter = SeatAdapter(decision.rules, decision.limits, decision.seat, passes_through=PASSES_THROUGH)
+    *before, last = decision.asked
+    try:
+        adapter.load(bot.source, decision.random_seed or "")
+        for asked in before:
+            _, index = adapter.answer(asked.question)
+            if index != asked.answer:
+                where = f"deal {asked.deal}/{asked.attempt} act {asked.act}"
+                notes.print(f"{where}: answers {index} now, {asked.answer} in the game", markup=False)
+        place = f"deal {last.deal}/{last.attempt} act {last.act}"
+        out.print(f"{place}, seat {decision.seat}:", style="bold", markup=False)
+        view = decision.view()
+        for name in VIEW_FIELDS[2:-2]:
+            out.print(f"  {name:<9} {getattr(view, name)!r}", markup=False)
+        _, index = adapter.answer(last.question)
+    except BotError as error:
+        out.print(f"{error.kind}: {error.text}".rstrip(), style="red", markup=False)
+        return 1
+    was = "a fault" if last.answer is None else str(view.legal[last.answer])
+    out.print(f"answers {view.legal[index]} (in the game: {was})", markup=False)
+    return 0
 
 
 @app.command(name="verify", rich_help_panel=BOTS)

@@ -87,7 +87,7 @@ def compare(
         {
             "better": f"{first} is better than {second}.",
             "not better": f"{first} is not better than {second} by {elo1:g} Elo.",
-            "undecided": f"Undecided after {comparison.matches} matches: too close for this test.",
+            "undecided": f"Undecided: the cap of {cap} matches came first.",
         }[str(comparison.decision)],
         markup=False,
     )

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tournament import seeds
-from tournament.cards import SUITS, TEXTS
+from tournament.cards import INDEX, SUITS, TEXTS
 from tournament.deal import BID, DISCARD, Action, Deal, IllegalAction, Phase
-from tournament.game import BID_CODE, DealtDeal, Fault, Game, acts_in
+from tournament.game import BID_CODE, DealtDeal, Fault, FaultKind, Game, acts_in
 from tournament.rules import Rules
 
 FORMAT: Final = "smear-replay/1"
@@ -157,6 +157,33 @@ def document(record: GameRecord, game: Game | None = None) -> dict[str, Any]:
         "result": result_document(game),
     }
     return {**body, "digest": digest(body)}
+
+
+def record_of(written: dict[str, Any]) -> GameRecord:
+    """Returns the record of a document that `tournament.verify` has found sound; it has to have its seed.
+
+    Raises:
+        ReplayError: the document has no seed.
+    """
+    if written["seed"] is None:
+        raise ReplayError("a document without a seed cannot be played again from its acts")
+    match, result = written["match"], written["result"]
+    acts = bytearray()
+    for deal in written["deals"]:
+        acts.extend(BID_CODE | bid["bid"] for bid in deal["bids"])
+        acts.extend(INDEX[card] for card in deal["discards"])
+        acts.extend(INDEX[card] for trick in deal["tricks"] for card in trick["cards"])
+    faults = tuple(
+        Fault(each["seat"], FaultKind(each["kind"]), each["deal"], each["attempt"], each["act"])
+        for each in (result["fault"], result["second_fault"])
+        if each is not None
+    )
+    known = {name: value for name, value in written["rules"].items() if name in Rules.__slots__}
+    players = tuple(Player(each["bot"], each["version"], each["sha256"]) for each in written["players"])
+    rules = Rules.from_dict(known)
+    return GameRecord(
+        match["key"], match["seating"], rules, written["seed"], players, bytes(acts), faults, match.get("seed_key")
+    )
 
 
 def deal_document(dealt: DealtDeal) -> dict[str, Any]:

@@ -1,0 +1,172 @@
+"""One decision of one seat as a small file, so that its author can put the bot's code at that very point again.
+
+A bot may remember what it was asked before and draw from its `random`, so the file holds all questions to the seat
+from the beginning of the game, with what was answered then, and the seed of the bot's own `random`. Format
+`smear-decision/1`: one JSON object; questions in hexadecimal as `tournament.observation` describes them, without their
+two length bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tournament.deal import Action
+from tournament.game import Game, acts_in
+from tournament.observation import LENGTH_BYTES, VIEW_FIELDS, QuestionReader, QuestionWriter, View
+from tournament.replay import GameRecord, Player
+from tournament.rules import Limits, Rules
+
+FORMAT: Final = "smear-decision/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to the seat, and the index of what was answered; None where the bot faulted instead."""
+
+    deal: int
+    attempt: int
+    act: int
+    question: bytes
+    answer: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """All questions to one seat of a game up to one decision.
+
+    Attributes:
+        rules: the rules of the game.
+        limits: the limits, of which `time_left` tells the bot.
+        seat: the seat.
+        player: the bot version that sat there.
+        random_seed: what its `random` was seeded with; None if that is not known.
+        asked: all questions, the decision's last.
+    """
+
+    rules: Rules
+    limits: Limits
+    seat: int
+    player: Player
+    random_seed: str | None
+    asked: tuple[Asked, ...]
+
+    def view(self) -> View:
+        """Returns what the bot is shown at the decision."""
+        reader = QuestionReader(self.rules, self.limits, self.seat)
+        *_, view = [reader.read(asked.question)[3] for asked in self.asked]
+        return view
+
+    def to_text(self) -> str:
+        """Returns the file's text, with the view in words beside the questions."""
+        view = self.view()
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "rules": self.rules.to_dict(),
+                "limits": self.limits.to_dict(),
+                "seat": self.seat,
+                "bot": self.player.bot,
+                "version": self.player.version,
+                "sha256": self.player.sha256,
+                "random_seed": self.random_seed,
+                "view": {name: repr(getattr(view, name)) for name in VIEW_FIELDS if name not in ("rules", "limits")},
+                "asked": [[each.deal, each.attempt, each.act, each.question.hex(), each.answer] for each in self.asked],
+            },
+            ensure_ascii=False,
+            indent=1,
+        )
+
+
+def is_decision(data: dict[str, Any]) -> bool:
+    """Returns whether a JSON object says that it is a decision file."""
+    return data.get("format") == FORMAT
+
+
+def decision_from(data: dict[str, Any]) -> Decision:
+    """Reads what `Decision.to_text` wrote, parsed.
+
+    Raises:
+        ValueError: something is missing or wrong.
+    """
+    try:
+        asked = tuple(
+            Asked(int(deal), int(attempt), int(act), bytes.fromhex(question), answer)
+            for deal, attempt, act, question, answer in data["asked"]
+        )
+        player = Player(str(data["bot"]), int(data["version"]), data["sha256"])
+        rules, limits = Rules.from_dict(data["rules"]), Limits.from_dict(data["limits"])
+        if not asked or not 0 <= data["seat"] < rules.players:
+            raise ValueError("it asks nothing, or of no seat of this game")
+        decision = Decision(rules, limits, int(data["seat"]), player, data["random_seed"], asked)
+        decision.view()
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"no decision file: {type(error).__name__} {error}") from None
+    return decision
+
+
+def decision_at(
+    record: GameRecord,
+    place: tuple[int, int, int] | None,
+    random_seeds: tuple[str, ...] | None,
+    limits: Limits,
+) -> Decision:
+    """Cuts a decision out of a recorded game.
+
+    Args:
+        record: the game.
+        place: deal, attempt and act of the decision; None for that of the game's first fault.
+        random_seeds: the seed of each seat's `random`, if they are known.
+        limits: the limits of the game.
+
+    Raises:
+        ValueError: nobody had a choice there, or there is no fault in play.
+    """
+    if place is None:
+        if not record.faults or record.faults[0].act < 0:
+            raise ValueError("the game has no fault in play: expected the place of a decision, as deal:act")
+        fault = record.faults[0]
+        place = fault.deal, fault.attempt, fault.act
+    again = record.play_again()
+    answers = _answers(again)
+    game = Game(record.rules, record.seed)
+    writer = QuestionWriter(game)
+    asked: list[list[Asked]] = [[] for _ in range(record.rules.players)]
+    faults = list(record.faults)
+    while faults and faults[0].act < 0:
+        fault = faults.pop(0)
+        game.load_fault(fault.seat, fault.kind)
+    legal = game.advance()
+    while legal:
+        deal, last = game.deal, game.dealt[-1]
+        assert deal is not None
+        here = last.number, last.attempt, acts_in(deal)
+        faulted = bool(faults) and (faults[0].deal, faults[0].attempt, faults[0].act) == here
+        index = None if faulted else legal.index(answers[here])
+        question = writer.question(deal.seat, 0, deal.phase, legal)[LENGTH_BYTES:]
+        asked[deal.seat].append(Asked(*here, question, index))
+        if here == place:
+            seat = deal.seat
+            seed = None if random_seeds is None else random_seeds[seat]
+            return Decision(record.rules, limits, seat, record.players[seat], seed, tuple(asked[seat]))
+        if faulted:
+            game.fault(deal.seat, faults.pop(0).kind)
+        else:
+            game.act_legal(legal[index or 0])
+        legal = game.advance()
+    raise ValueError(f"nobody had a choice in deal {place[0]}/{place[1]} at act {place[2]}")
+
+
+def _answers(game: Game) -> dict[tuple[int, int, int], Action]:
+    """Returns every act of a finished game by deal, attempt and the number of acts before it."""
+    found: dict[tuple[int, int, int], Action] = {}
+    for dealt in game.dealt:
+        deal = dealt.deal
+        acts: list[Action] = [*deal.bids]
+        if deal.discards:
+            acts.append(deal.discards)
+        acts += [card for trick in deal.tricks for card in trick.cards]
+        acts += deal.trick
+        found |= {(dealt.number, dealt.attempt, number): act for number, act in enumerate(acts)}
+    return found
