@@ -1,0 +1,378 @@
+"""Simulate what the ratings promise and time them; writes docs/ratings-simulation.md.
+
+    python -m tests.ratings.bench [--quick]
+
+Luck of the seat + strength + a bot's own noise decide a game, so the games of a match cancel the luck as real ones do. The noise sets how many
+matches are split.
+"""
+
+import argparse
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, permutations
+from pathlib import Path
+
+import choix
+import numpy as np
+import scipy
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from tournament.ratings import (
+    ELO_PER_LOGIT,
+    Block,
+    Floats,
+    Group,
+    Ints,
+    fit,
+    group_blocks,
+    group_rows,
+    maximise,
+    share_intervals,
+)
+from tournament.sprt import ASSUMED_VARIANCE, CAP_FACTOR, Hypotheses, exact_llr, expected_matches, expected_score
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "ratings-simulation.md"
+SPLITS = (0.69, 0.88, 0.96)
+FIELDS = {2: 4000, 4: 1500, 8: 800, 30: 120}  # entrants and repetitions: large fields hold many pairs
+MATCHES = (10, 25, 100)
+DUEL_SPLITS = (0.2, 0.3, 0.4)  # twelve comparisons seldom come out even: similar bots split some 40 % of their matches
+WIDEST = 0.35  # the strongest takes 0.5 + 0.35·(1 − split) of the points from the weakest
+SEED = 20_240_601
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Who sits where: one row per game of a match, the side's entrant at each place of it."""
+
+    name: str
+    seatings: tuple[tuple[int, ...], ...]
+    tails: bool = False  # long-tailed luck
+
+    @property
+    def sides(self) -> int:
+        return len(self.seatings[0])
+
+    def scores(self, rng: np.random.Generator, strengths: Floats, noise: float) -> Ints:
+        """Play one match per row of strengths; return half points per pair of entrants."""
+        rows, bots = strengths.shape
+        luck = rng.standard_t(4, (rows, self.sides)) if self.tails else rng.standard_normal((rows, self.sides))
+        pairs = list(combinations(range(bots), 2))
+        points = np.zeros((rows, len(pairs)), dtype=np.int64)
+        for seating in self.seatings:
+            shown = luck + strengths[:, seating] + noise * rng.standard_normal((rows, self.sides))
+            for s, t in combinations(range(self.sides), 2):
+                a, b = seating[s], seating[t]
+                if a != b:
+                    ahead = (shown[:, s] > shown[:, t]) == (a < b)
+                    points[:, pairs.index((min(a, b), max(a, b)))] += 2 * ahead
+        return points
+
+
+TWO = Mode("two", ((0, 1), (1, 0)))
+PARTNERS = Mode("partners", ((0, 1), (1, 0)), tails=True)
+THREE = Mode("three", tuple(permutations(range(3))))
+DUEL = Mode("three", ((0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1), (1, 1, 0)))
+
+
+def comparisons(mode: Mode) -> int:
+    """Return how often one pair is compared in a match."""
+    return {TWO: 2, PARTNERS: 2, THREE: 6, DUEL: 12}[mode]
+
+
+@cache
+def noise_for(mode: Mode, split: float) -> float:
+    """Find the noise at which equal bots split so many matches."""
+    zeros = np.zeros((40_000, 3 if mode is THREE else 2))
+
+    def excess(log_noise: float) -> float:
+        points = mode.scores(np.random.default_rng(1), zeros, float(np.exp(log_noise)))
+        return float((points == comparisons(mode)).mean()) - split
+
+    return float(np.exp(brentq(excess, -9, 2.5, xtol=1e-4)))
+
+
+@cache
+def gap_for(mode: Mode, noise: float, score: float) -> float:
+    """Find the gap in strength at which the stronger of two takes so much of the points."""
+    rows = 200_000
+
+    def excess(gap: float) -> float:
+        strengths = np.tile([gap, 0.0], (rows, 1))
+        return float(mode.scores(np.random.default_rng(2), strengths, noise).mean()) / comparisons(mode) / 2 - score
+
+    return float(brentq(excess, -0.2, 3, xtol=1e-5))
+
+
+def design(rng: np.random.Generator, mode: Mode, bots: int, matches: int, newcomer: int = 0) -> Ints:
+    """Return the entrants of every match: each pair meets `matches` times; the last bot has `newcomer` matches if given."""
+    size = 3 if mode is THREE else 2
+    settled = bots - 1 if newcomer else bots
+    sets = np.array(list(combinations(range(settled), size)))
+    total = round(matches * settled * (settled - 1) / size / (size - 1))
+    found = np.concatenate((np.repeat(sets, total // len(sets), axis=0), rng.permutation(sets)[: total % len(sets)]))
+    if newcomer:
+        new = sets if size == 2 else np.array(list(combinations(range(settled), 2)))
+        others = rng.permutation(np.arange(settled)[:, None] if size == 2 else new)
+        others = np.tile(others, (newcomer // len(others) + 1, 1))[:newcomer]
+        found = np.concatenate((found, np.column_stack((others, np.full(newcomer, bots - 1)))))
+    return found
+
+
+def groups_of(entrants: Ints, scores: Ints, games: int) -> list[Group]:
+    """Sum matches up as the grouped query does."""
+    pairs = scores.shape[1]
+    upper = np.triu_indices(pairs)
+    products = scores[:, upper[0]] * scores[:, upper[1]]
+    rows = np.column_stack(
+        (entrants, np.full((len(entrants), pairs), games), np.ones(len(entrants), int), scores, products)
+    )
+    return [group_rows(rows, entrants.shape[1])]
+
+
+@dataclass
+class Coverage:
+    """Shares of intervals that hold the truth: of differences, of the ladder's bars, of head-to-head cells."""
+
+    gaps: float
+    bars: float
+    cells: float
+    split: float
+    pair_matches: float
+
+    def text(self) -> str:
+        return f"{100 * self.gaps:.1f} / {100 * self.bars:.1f} / {100 * self.cells:.1f}"
+
+    @property
+    def unsplit(self) -> float:
+        return (1 - self.split) * self.pair_matches
+
+
+def coverage(mode: Mode, bots: int, matches: int, split: float, repeats: int, newcomer: int = 0) -> Coverage:
+    """Play a field again and again and count the intervals that hold the truth."""
+    rng = np.random.default_rng([SEED, bots, matches, round(100 * split), newcomer, mode.sides])
+    playing = DUEL if mode is THREE and bots == 2 else mode
+    noise = noise_for(playing, split)
+    strengths = np.linspace(1, 0, bots) * gap_for(DUEL if mode is THREE else mode, noise, 0.5 + WIDEST * (1 - split))
+    if newcomer:
+        strengths[-1] = strengths[: bots - 1].mean() + strengths[0] / 4
+    games, size = comparisons(playing), 3 if playing is THREE else 2
+    pairs = list(combinations(range(size), 2))
+    truth_rng = np.random.default_rng(SEED)
+    hits: list[list[Floats]] = [[], [], []]
+    splits = []
+    chance = pair_chances(truth_rng, mode, strengths, noise)
+    for _ in range(repeats):
+        entrants = design(rng, playing, bots, matches, newcomer)
+        scores = playing.scores(rng, strengths[entrants], noise)
+        ladder = fit(bots, groups_of(entrants, scores, games))
+        weights = ladder.points + ladder.points.T
+        truth = maximise(chance * weights, 0.0)[0]
+        gap, (se, quantile) = ladder.gaps() / ELO_PER_LOGIT, ladder.gap_bars()
+        inside = np.abs(gap - (truth[:, None] - truth[None, :])) <= se * quantile / ELO_PER_LOGIT
+        bar, bar_quantile = ladder.bars()
+        held = np.abs(ladder.strengths - (truth - truth.mean())) <= bar * bar_quantile / ELO_PER_LOGIT
+        first, second = (entrants[:, [pair[k] for pair in pairs]].ravel() for k in (0, 1))
+        key, share = first * bots + second, scores.ravel() / 2 / games
+        met, count = np.unique(key, return_counts=True)
+        total, squares = (np.bincount(key, value)[met] for value in (share, share**2))
+        low, high = share_intervals(np.full(len(met), float(games)), count.astype(float), total, squares)
+        true_share = chance.ravel()[met]
+        cells = (low - 1e-12 <= true_share) & (true_share <= high + 1e-12)
+        upper = np.triu_indices(bots, 1)
+        values = (
+            (inside[-1, :-1], held[-1:], cells[met % bots == bots - 1]) if newcomer else (inside[upper], held, cells)
+        )
+        for found, value in zip(hits, values, strict=True):
+            found.append(value.astype(float).mean())
+        splits.append(float((scores == games).mean()))
+    means = [float(np.mean(found)) for found in hits]
+    return Coverage(*means, float(np.mean(splits)), newcomer / (bots - 1) if newcomer else matches)
+
+
+def pair_chances(rng: np.random.Generator, mode: Mode, strengths: Floats, noise: float) -> Floats:
+    """Return the true share of points of every pair."""
+    bots = len(strengths)
+    gap = strengths[:, None] - strengths[None, :]
+    if not mode.tails:
+        return norm.cdf(gap / np.sqrt(2 + 2 * noise**2))
+    steps = np.linspace(0, gap.max(), 30)
+    luck = np.diff(rng.standard_t(4, (200_000, 2)))[:, 0] if bots else np.zeros(0)
+    seen = [
+        (norm.cdf((luck + d) / noise / np.sqrt(2)) + norm.cdf((d - luck) / noise / np.sqrt(2))).mean() / 2
+        for d in steps
+    ]
+    half = np.interp(np.abs(gap), steps, seen)
+    return np.where(gap >= 0, half, 1 - half)
+
+
+def coverage_tables(quick: bool) -> list[str]:
+    """Return the coverage tables and whether they hold the bounds."""
+    lines = [
+        "## Coverage of the 95 % intervals",
+        "",
+        "Each entry: differences of two bots / the ladder's bars / head-to-head cells, in percent. Asked: at least 93; at most 97 where a pair "
+        "is expected to have 25 or more matches that are not split (marked *).",
+        "",
+        "| mode | entrants | matches a pair | " + " | ".join(f"{100 * s:.0f} % split" for s in SPLITS) + " |",
+        "|---|---|---|" + "---|" * len(SPLITS),
+    ]
+    worst: list[tuple[float, float]] = []
+    for mode in (TWO, THREE, PARTNERS):
+        for bots, repeats in FIELDS.items():
+            for matches in MATCHES:
+                found = [coverage(mode, bots, matches, s, repeats // (10 if quick else 1) + 1) for s in SPLITS]
+                texts = [f.text() + ("*" if f.unsplit >= 24.5 else "") for f in found]
+                worst.extend(
+                    (min(f.gaps, f.bars, f.cells), max(f.gaps, f.bars, f.cells) * (f.unsplit >= 24.5)) for f in found
+                )
+                lines.append(f"| {mode.name} | {bots} | {matches} | {' | '.join(texts)} |")
+                print(lines[-1], flush=True)
+    lines += [
+        "",
+        f"Lowest {100 * min(w[0] for w in worst):.1f}, highest marked {100 * max(w[1] for w in worst):.1f}.",
+        "",
+    ]
+    lines += [
+        "## A newcomer in a settled field of eight, 100 matches a pair",
+        "",
+        "The newcomer's differences to all others / its bar / its cells.",
+        "",
+        "| mode | its matches | " + " | ".join(f"{100 * s:.0f} % split" for s in SPLITS) + " |",
+        "|---|---|" + "---|" * len(SPLITS),
+    ]
+    for mode in (TWO, THREE, PARTNERS):
+        for newcomer in (10, 25):
+            found = [coverage(mode, 9, 100, s, 100 if quick else 1000, newcomer) for s in SPLITS]
+            lines.append(f"| {mode.name} | {newcomer} | {' | '.join(f.text() for f in found)} |")
+            print(lines[-1], flush=True)
+    return [*lines, ""]
+
+
+def compare_table(quick: bool) -> list[str]:
+    """Return error rates and lengths of `tournament compare` at its defaults."""
+    lines = [
+        "## Error rates and length of `tournament compare`",
+        "",
+        "Defaults: 0 against 20 Elo, 5 %/5 %, given up at four times the length that unlike bots are expected to take. Asked:",
+        "each error at most 6.5 %, length at most 60 % of the test of a fixed number of matches with the same error rates.",
+        "",
+        "| mode | split | false better | false not better | undecided | matches under H0, H1 | fixed | longest share |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    test = Hypotheses()
+    kinds = ((TWO, "two", "cutthroat/2", SPLITS), (DUEL, "three, duel", "cutthroat/3", DUEL_SPLITS))
+    for mode, name, key, splits in (*kinds, (PARTNERS, "partners", "wisconsin/4", SPLITS)):
+        cap = CAP_FACTOR * expected_matches(test, ASSUMED_VARIANCE[key][1])
+        for split in splits:
+            noise = noise_for(mode, split)
+            wrong, lengths, given_up, variance = [], [], 0.0, 0.0
+            for elo, bad in ((test.elo0, 1), (test.elo1, -1)):
+                rng = np.random.default_rng([SEED, round(split * 100), mode.sides, int(elo)])
+                gap = gap_for(mode, noise, expected_score(elo))
+                sample = mode.scores(rng, np.tile([gap, 0.0], (20_000, 1)), noise)[:, 0] / 2 / comparisons(mode)
+                variance = max(variance, float(sample.var()))
+                decided, taken = sprt_runs(rng, mode, gap, noise, cap, 300 if quick else 3000, test)
+                wrong.append(float((decided == bad).mean()))
+                given_up = max(given_up, float((decided == 0).mean()))
+                lengths.append(float(taken.mean()))
+            fixed = (2 * norm.ppf(0.95)) ** 2 * variance / (expected_score(20) - 0.5) ** 2
+            lines.append(
+                f"| {name} | {100 * split:.0f} % | {100 * wrong[0]:.1f} % | {100 * wrong[1]:.1f} % | {100 * given_up:.1f} % "
+                f"| {lengths[0]:.0f}, {lengths[1]:.0f} | {fixed:.0f} | {100 * max(lengths) / fixed:.0f} % |"
+            )
+            print(lines[-1], flush=True)
+    return [*lines, ""]
+
+
+def sprt_runs(
+    rng: np.random.Generator, mode: Mode, gap: float, noise: float, cap: int, runs: int, test: Hypotheses
+) -> tuple[Ints, Ints]:
+    """Run many tests side by side; return 1, −1 or 0 for each and the matches it took."""
+    top = 2 * comparisons(mode)
+    values, scores = np.arange(top + 1) / top, (expected_score(test.elo0), expected_score(test.elo1))
+    counts = np.zeros((runs, top + 1))
+    decided, taken, active = np.zeros(runs, dtype=np.int64), np.full(runs, cap), np.arange(runs)
+    for number in range(1, cap + 1):
+        drawn = mode.scores(rng, np.tile([gap, 0.0], (len(active), 1)), noise)[:, 0]
+        counts[active, drawn] += 1
+        llr = exact_llr(values, counts[active], *scores)
+        verdict = (llr >= test.upper).astype(np.int64) - (llr <= test.lower)
+        over = verdict != 0
+        decided[active[over]], taken[active[over]] = verdict[over], number
+        active = active[~over]
+        if not len(active):
+            break
+    return decided, taken
+
+
+def speed_table() -> list[str]:
+    """Time the fit with bars beside choix and a cluster bootstrap."""
+    lines = [
+        "## Speed",
+        "",
+        "From blocks to ratings, bars and the bars of all differences; choix fits only (`ilsr_pairwise_dense`); the bootstrap refits 200 times from",
+        "Poisson weights per match (timed on 10).",
+        "",
+        "| bots | results | fit with bars | choix, fit only | cluster bootstrap |",
+        "|---|---|---|---|---|",
+    ]
+    rng = np.random.default_rng(SEED)
+    for bots, matches in ((100, 100), (1000, 1)):
+        first, second = np.triu_indices(bots, 1)
+        chance = 1 / (1 + np.exp(np.diff(rng.normal(0, 0.5, bots)[np.stack((first, second))], axis=0)[0]))
+        scores = 2 * rng.binomial(2, chance[:, None], (len(first), matches))
+        blocks = [
+            Block((i, j), (2,), matches, (int(s.sum()),), (int(s @ s),))
+            for i, j, s in zip(first.tolist(), second.tolist(), scores, strict=True)
+        ]
+        ours = []
+        for _ in range(5):
+            began = time.perf_counter()
+            ladder = fit(bots, group_blocks(blocks))
+            ladder.bars()
+            ladder.gap_bars()
+            ours.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        choix.ilsr_pairwise_dense(ladder.points, alpha=1e-3)
+        peer = time.perf_counter() - began
+        began = time.perf_counter()
+        for _ in range(10):
+            weights = rng.poisson(1.0, scores.shape)
+            drawn = np.zeros((bots, bots))
+            drawn[first, second] = (weights * scores).sum(axis=1) / 2
+            drawn[second, first] = 2 * weights.sum(axis=1) - drawn[first, second]
+            maximise(drawn, 1.0)
+        bootstrap = 20 * (time.perf_counter() - began)
+        results = 2 * matches * len(first)
+        lines.append(f"| {bots:,} | {results:,} | {min(ours):.3f} s | {peer:.2f} s | {bootstrap:.1f} s |")
+        print(lines[-1], flush=True)
+    return [*lines, ""]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run all tables and write the document."""
+    parser = argparse.ArgumentParser(description="simulate the ratings and write docs/ratings-simulation.md")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions, prints only")
+    quick = parser.parse_args(arguments).quick
+    began = time.perf_counter()
+    lines = [
+        "# Ratings: what the simulation shows",
+        "",
+        f"Written by `python -m tests.ratings.bench` on {time.strftime('%Y-%m-%d')}: Python {platform.python_version()}, numpy {np.__version__}, "
+        f"scipy {scipy.__version__}, {platform.machine()}. The rule is explained in `ratings.md`.",
+        "",
+        *speed_table(),
+        *compare_table(quick),
+        *coverage_tables(quick),
+    ]
+    lines.append(f"The whole run took {(time.perf_counter() - began) / 60:.0f} minutes.")
+    if not quick:
+        DOCUMENT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Anybody's results as a CSV text, rated: the pure part of `tournament rate`."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from operator import itemgetter
+from typing import Final
+
+import numpy as np
+
+from tournament.ratings import Group, Ints, group_rows
+from tournament.standings import PROVISIONAL_BELOW, Ladder, rate_groups
+
+MOST_IN_A_MATCH: Final = 12
+"""Bots that one match may join; the products of their pair scores grow with the fourth power of it."""
+
+MOST_GAMES: Final = 10**6
+"""Games of a pair in one match; keeps the sums of squares in 64 bits."""
+MOST_COUNT: Final = 10**9
+"""The same for the count of one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedBot:
+    """One row of the answer: Elo with its 95 % bar (None: no bound on that side), standard error and games."""
+
+    bot: str
+    rating: float
+    low: float | None
+    high: float | None
+    se: float
+    games: int
+
+    def to_dict(self) -> dict[str, str | float | None]:
+        """Return the row as it is printed as JSON."""
+        return asdict(self)
+
+
+def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[tuple[RatedBot, ...], tuple[str, ...]]:
+    """Rate the results in the lines of a CSV file.
+
+    Args:
+        lines: A header with the columns a, b, score (of a: 0, 0.5 or 1) and optionally count and match, then the
+            results. Rows with the same text in `match` are one match whose games share their cards; without it every
+            game stands alone.
+        prior: Weight of the ghost per bot.
+        anchor: The bot that shows 1500, if it takes part.
+
+    Returns:
+        The bots by falling rating, and remarks for the reader.
+
+    Raises:
+        ValueError: A line makes no sense; the message names it.
+    """
+    names, groups = read_results(lines)
+    remarks = []
+    try:
+        ladder = rate_groups(names, groups, anchor, prior)
+    except ValueError:
+        if prior != 0 or not names:
+            raise
+        remarks.append("No finite ratings follow from the results alone (a clean record): rated with --prior 1.")
+        ladder = rate_groups(names, groups, anchor, 1.0)
+    remarks.extend(_remarks(ladder))
+    ordered = sorted(ladder.rows, key=lambda row: (-row.rating, row.name))
+    return tuple(RatedBot(r.name, r.rating, r.low, r.high, r.se, r.comparisons) for r in ordered), tuple(remarks)
+
+
+def _remarks(ladder: Ladder) -> list[str]:
+    found = []
+    groups = {row.group for row in ladder.rows}
+    if len(groups) > 1:
+        texts = (" ".join(sorted(r.name for r in ladder.rows if r.group == group)) for group in sorted(groups))
+        found.append("Never met, not comparable: " + " | ".join(texts))
+    if thin := sorted(row.name for row in ladder.rows if row.provisional):
+        found.append(f"Provisional, under {PROVISIONAL_BELOW} matches: {' '.join(thin)}")
+    return found
+
+
+def read_results(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[Group, ...]]:
+    """Read results into names in sorted order and the sums over their matches.
+
+    Raises:
+        ValueError: A line makes no sense; the message names it.
+    """
+    reader = csv.reader(lines)
+    header = [name.strip().lower() for name in next(reader, [])]
+    if not {"a", "b", "score"} <= set(header):
+        raise ValueError(f"line 1: expected the columns a,b,score and maybe count,match, not {','.join(header)[:80]!r}")
+    optional = [name for name in ("count", "match") if name in header]
+    wanted = itemgetter(*(header.index(name) for name in ("a", "b", "score", *optional)))
+    try:
+        seen = Counter(map(wanted, filter(None, reader)))
+    except (IndexError, csv.Error) as error:
+        raise ValueError(f"line {reader.line_num}: expected {len(header)} values, {error}") from None
+    if not seen:
+        raise ValueError("expected at least one result after the header")
+    first, second, scores, *rest = zip(*seen, strict=True)
+    counts = rest[0] if "count" in header else ("1",) * len(seen)
+    names = sorted({name.strip() for name in {*first, *second}})
+    index = {name: i for i, name in enumerate(names)}
+    place = {name: index[name.strip()] for name in {*first, *second}}
+    read_score, read_count = (
+        {text: _half_points(text) for text in set(scores)},
+        {text: _count(text) for text in set(counts)},
+    )
+    table = np.array(
+        [
+            [place[name] for name in first],
+            [place[name] for name in second],
+            [read_score[text] for text in scores],
+            [read_count[text] * n for text, n in zip(counts, seen.values(), strict=True)],
+        ],
+        dtype=np.int64,
+    )
+    wrong = np.flatnonzero((table[0] == table[1]) | (table[2] < 0) | (table[3] < 1) | (table[3] > MOST_COUNT))
+    if "" in index or len(wrong):
+        bad = (
+            list(seen)[wrong[0]] if len(wrong) else next(key for key in seen if not (key[0].strip() and key[1].strip()))
+        )
+        line = next(i for i, row in enumerate(csv.reader(lines), 1) if i > 1 and row and wanted(row) == bad)
+        raise ValueError(
+            f"row {line}: expected two bots, a score of 0, 0.5 or 1 for a and a count from 1 to {MOST_COUNT:,}, "
+            f"not {','.join(bad)[:80]!r}"
+        )
+    i, j, half, n = table
+    half, i, j = np.where(i < j, half, 2 - half), np.minimum(i, j), np.maximum(i, j)
+    if "match" not in header:
+        return tuple(names), (group_rows(np.column_stack((i, j, n**0, n, half * n, half**2 * n)), 2),)
+    return tuple(names), _matches(rest[-1], i, j, half, n)
+
+
+def _matches(texts: Sequence[str], i: Ints, j: Ints, half: Ints, n: Ints) -> tuple[Group, ...]:
+    """Make one block per match; a result without one is a match of its own."""
+    number: dict[str, int] = {}
+    match = np.array([number.setdefault(text, len(number)) for text in texts])
+    alone = match == number.get("", -1)
+    rows = {2: [np.column_stack((i, j, n**0, n, half * n, half**2 * n))[alone]]}
+    i, j, match, half, n = (column[~alone] for column in (i, j, match, half, n))
+    order = np.lexsort((j, i, match))
+    keys = np.column_stack((match, i, j))[order]
+    starts = np.flatnonzero(np.any(np.diff(keys, axis=0, prepend=-1), axis=1))
+    if len(starts):
+        games, points = (np.add.reduceat(column[order], starts) for column in (n, half * n))
+        match, i, j = keys[starts].T
+        if games.max() > MOST_GAMES:
+            raise ValueError(f"a match has {games.max():,} games of one pair, more than {MOST_GAMES:,}")
+        first = np.flatnonzero(np.diff(match, prepend=-1))
+        last = np.append(first[1:], len(match))
+        single = first[last - first == 1]
+        i1, j1, games1, points1 = (column[single] for column in (i, j, games, points))
+        rows[2].append(np.column_stack((i1, j1, games1, games1**0, points1, points1**2)))
+        for start, end in zip(first, last, strict=True):
+            if end - start > 1:
+                pairs = zip(i[start:end].tolist(), j[start:end].tolist(), strict=True)
+                found = dict(
+                    zip(pairs, zip(games[start:end].tolist(), points[start:end].tolist(), strict=True), strict=True)
+                )
+                row = _block(found)
+                rows.setdefault(row[0], []).append(np.array([row[1:]], dtype=np.int64))
+    return tuple(group_rows(np.concatenate(rows[size]), size) for size in sorted(rows) if sum(map(len, rows[size])))
+
+
+def _block(pairs: dict[tuple[int, int], tuple[int, int]]) -> tuple[int, ...]:
+    """Return the number of entrants of a match of several pairs and the row of its block."""
+    entrants = sorted({i for pair in pairs for i in pair})
+    if len(entrants) > MOST_IN_A_MATCH:
+        raise ValueError(f"a match joins {len(entrants)} bots, more than {MOST_IN_A_MATCH}")
+    found = [pairs.get(pair, (0, 0)) for pair in combinations(entrants, 2)]
+    sums = [points for _, points in found]
+    products = (x * y for k, x in enumerate(sums) for y in sums[k:])
+    return (len(entrants), *entrants, *(games for games, _ in found), 1, *sums, *products)
+
+
+def _half_points(text: str) -> int:
+    try:
+        value = float(text) * 2
+    except ValueError:
+        return -1
+    return int(value) if value in (0, 1, 2) else -1
+
+
+def _count(text: str) -> int:
+    return int(text) if text.strip().isdecimal() and len(text) < 20 else 0

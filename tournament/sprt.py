@@ -1,0 +1,396 @@
+"""Is A better than B: the exact generalised sequential probability ratio test on match scores.
+
+One match gives one score of A between 0 and 1; its games share their cards, so the match is the observation and no
+normal approximation is made (near twins split almost all matches, and that approximation then decides wrongly).
+Sources: Van den Bergh's notes on the GSPRT for chess engine tests; the empirical likelihood root of Owen 1988;
+`docs/ratings.md` has the measured error rates.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import erf, isfinite, log, log10, sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tournament.ratings import Z95, share_interval
+
+Floats = NDArray[np.float64]
+
+EMPTY_CLASS: Final = 0.001
+"""Stands in for a score that never came, so that every mean has a likelihood from the first match on."""
+NORMALIZED_PER_SIGMA: Final = 800 / log(10)
+CAP_FACTOR: Final = 4
+"""A comparison gives up after this many times the length that it expects for unlike bots."""
+FEW_RESULTS: Final = 25
+"""With fewer results that are not split, a bar follows the small-sample rule instead of the plain formula."""
+ASSUMED_VARIANCE: Final = {"cutthroat/2": (0.030, 0.078), "cutthroat/3": (0.009, 0.026), "wisconsin/4": (0.041, 0.1)}
+"""Variance of a match score between similar and between unlike bots, measured: only what is announced (for similar
+bots) and the default cap (`CAP_FACTOR` times the length for unlike ones) hang on it."""
+PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+GAME_SCORES: Final = (0.0, 0.5, 1.0)
+
+
+class Model(StrEnum):
+    """What the two Elo bounds mean; the last three are for results of chess tools."""
+
+    LOGISTIC = "logistic"
+    NORMALIZED = "normalized"
+    BAYESIAN = "bayesian"
+    CUTECHESS = "cutechess"
+
+
+class Decision(StrEnum):
+    """What a test says: H1 taken, H0 taken, or neither yet."""
+
+    BETTER = "better"
+    NOT_BETTER = "not better"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Hypotheses:
+    """A is `elo0` (H0) against A is `elo1` stronger (H1), with the chances to be wrong that are accepted under each."""
+
+    elo0: float = 0.0
+    elo1: float = 20.0
+    alpha: float = 0.05
+    beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Refuses bounds that no test can tell apart.
+
+        Raises:
+            ValueError: A number is not finite, elo0 is not below elo1, or an error rate is not between 0 and 0.5.
+        """
+        if not all(map(isfinite, (self.elo0, self.elo1, self.alpha, self.beta))) or self.elo0 >= self.elo1:
+            raise ValueError(f"elo0 must be below elo1, not {self.elo0} and {self.elo1}")
+        if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
+            raise ValueError(f"alpha and beta must lie between 0 and 0.5, not {self.alpha} and {self.beta}")
+
+    @property
+    def lower(self) -> float:
+        """The log-likelihood ratio at which H0 is taken."""
+        return log(self.beta / (1 - self.alpha))
+
+    @property
+    def upper(self) -> float:
+        """The log-likelihood ratio at which H1 is taken."""
+        return log((1 - self.beta) / self.alpha)
+
+    def decide(self, llr: float) -> Decision:
+        """Return what a log-likelihood ratio says."""
+        if llr >= self.upper:
+            return Decision.BETTER
+        return Decision.NOT_BETTER if llr <= self.lower else Decision.UNDECIDED
+
+
+def expected_score(elo: float) -> float:
+    """Return the chance to win at a rating difference.
+
+    >>> round(expected_score(400), 6)
+    0.909091
+    """
+    return float(1 / (1 + 10 ** (-elo / 400)))
+
+
+def elo_of(score: float) -> float | None:
+    """Return the rating difference at which `score` is expected; None at 0 and 1, where there is none.
+
+    >>> elo_of(0.5), elo_of(1.0)
+    (0.0, None)
+    """
+    return -400 * log10(1 / score - 1) + 0.0 if 0 < score < 1 else None
+
+
+def exact_llr(values: Floats, counts: Floats, score0: float, score1: float) -> Floats:
+    """Return log-likelihood ratios of mean `score1` over `score0`, each maximised over all distributions on `values`.
+
+    Args:
+        values: (classes,) rising match scores, with 0 and 1 among them.
+        counts: (..., classes) how often each came.
+        score0: Mean under H0, between 0 and 1.
+        score1: Mean under H1.
+    """
+    filled = np.where(counts > 0, counts, EMPTY_CLASS)
+    ratio = np.zeros(filled.shape[:-1])
+    for sign, score in ((1, score0), (-1, score1)):
+        theta = tilt(values - score, filled)
+        ratio += sign * (filled * np.log1p(theta[..., None] * (values - score))).sum(axis=-1)
+    return ratio
+
+
+def tilt(offsets: Floats, weights: Floats) -> Floats:
+    """Return theta with sum w·o/(1 + theta·o) = 0 where all 1 + theta·o are positive, by guarded Newton steps.
+
+    Args:
+        offsets: (..., classes) with values of both signs.
+        weights: (..., classes), positive.
+    """
+    low = np.broadcast_to(-1 / offsets.max(axis=-1), weights.shape[:-1]).copy()
+    high = np.broadcast_to(-1 / offsets.min(axis=-1), weights.shape[:-1]).copy()
+    theta = np.zeros(weights.shape[:-1])
+    for _ in range(200):
+        share = offsets / (1 + theta[..., None] * offsets)
+        value = (weights * share).sum(axis=-1)
+        low, high = np.where(value > 0, theta, low), np.where(value <= 0, theta, high)
+        step = theta + value / (weights * share**2).sum(axis=-1)
+        new = np.where((step > low) & (step < high), step, (low + high) / 2)
+        if np.all(np.abs(new - theta) <= 1e-13 * (1 + np.abs(theta))):
+            break
+        theta = new
+    return theta
+
+
+def llr_of(values: Sequence[float], counts: Sequence[int], test: Hypotheses, model: Model = Model.LOGISTIC) -> float:
+    """Return the log-likelihood ratio of counted scores under a model; 0 while there is nothing to tell.
+
+    Raises:
+        ValueError: Counts and scores do not fit, or the model wants single games with wins, draws and losses.
+    """
+    if len(values) != len(counts) or min(counts) < 0:
+        raise ValueError(f"expected {len(values)} counts of 0 or more, not {tuple(counts)}")
+    if not sum(counts):
+        return 0.0
+    grid, found = np.array(values, dtype=float), np.array(counts, dtype=float)
+    if model is Model.NORMALIZED:
+        games = (len(values) - 1) / 2
+        return _normalized_llr(
+            grid, found, *(elo * sqrt(games) / NORMALIZED_PER_SIGMA for elo in (test.elo0, test.elo1))
+        )
+    if model is Model.LOGISTIC:
+        return float(exact_llr(grid, found, expected_score(test.elo0), expected_score(test.elo1)))
+    if len(values) != len(GAME_SCORES):
+        raise ValueError(f"the {model} model needs wins, draws and losses of single games")
+    loss, draw, win = found
+    if model is Model.CUTECHESS:
+        loss, draw, win = loss + 0.5, draw + 0.5, win + 0.5
+    if not (win and loss):
+        return 0.0
+    total = win + draw + loss
+    draw_elo = 200 * log10((1 - loss / total) / (loss / total) * (1 - win / total) / (win / total))
+    scale = 1.0
+    if model is Model.CUTECHESS:  # its bounds are logistic Elo, stretched to BayesElo at the observed share of draws
+        spread = 10 ** (-draw_elo / 400)
+        scale = (1 + spread) ** 2 / (4 * spread)
+    wins, losses = (
+        [expected_score(sign * elo * scale - draw_elo) for elo in (test.elo0, test.elo1)] for sign in (1, -1)
+    )
+    if model is Model.BAYESIAN:
+        return float(exact_llr(grid, found, *((1 + w - b) / 2 for w, b in zip(wins, losses, strict=True))))
+    draws = [1 - w - b for w, b in zip(wins, losses, strict=True)]
+    pairs = zip((loss, draw, win), (losses, draws, wins), strict=True)
+    return float(sum(count * log(chances[1] / chances[0]) for count, chances in pairs))
+
+
+def _normalized_llr(values: Floats, counts: Floats, t0: float, t1: float) -> float:
+    """Return the ratio where the hypotheses fix (mean − 1/2)/SD, whose SD is linearised again at each turn."""
+    filled = np.where(counts > 0, counts, EMPTY_CLASS)
+    seen = filled / filled.sum()
+    fits = []
+    for t in (t0, t1):
+        chances = np.full(len(values), 1 / len(values))
+        for _ in range(100):
+            mean = chances @ values
+            sigma = np.sqrt(chances @ (values - mean) ** 2)
+            bent = values - 0.5 - t / 2 * sigma * (1 + ((values - mean) / sigma) ** 2)
+            new = seen / (1 + tilt(bent, seen) * bent)
+            moved = np.abs(new - chances).max()
+            chances = new
+            if moved < 1e-12:
+                break
+        fits.append(chances)
+    return float(filled @ np.log(fits[1] / fits[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreStats:
+    """Figures of counted scores, in Elo where the name says so; None where no finite number is true.
+
+    Attributes:
+        score: Mean score.
+        elo: The difference that the mean stands for.
+        low: 95 % bound below.
+        high: 95 % bound above.
+        elo_error: Half of `high` − `low`.
+        los: Likelihood of superiority, the chance that A is the stronger one.
+        nelo: Normalized Elo.
+        nelo_error: Half width of its 95 % bar.
+    """
+
+    score: float
+    elo: float | None
+    low: float | None
+    high: float | None
+    elo_error: float | None
+    los: float
+    nelo: float | None
+    nelo_error: float
+
+
+def score_stats(values: Sequence[float], counts: Sequence[int]) -> ScoreStats:
+    """Return the figures that chess tools print; the bar follows the small-sample rule while few results are not split.
+
+    Raises:
+        ValueError: There is no result.
+    """
+    total = sum(counts)
+    if total < 1:
+        raise ValueError("expected at least one result")
+    games = round(1 / (values[1] - values[0])) // 2 if len(values) > len(GAME_SCORES) else 1
+    mean = sum(c * v for c, v in zip(counts, values, strict=True)) / total
+    variance = sum(c * (v - mean) ** 2 for c, v in zip(counts, values, strict=True)) / total
+    error = sqrt(variance / total)
+    if total - sum(c for c, v in zip(counts, values, strict=True) if v == 0.5) >= FEW_RESULTS and variance > 0:
+        low, high = mean - Z95 * error, mean + Z95 * error
+    else:
+        squares = sum(c * v * v for c, v in zip(counts, values, strict=True))
+        low, high = share_interval(games, total, mean * total, squares)
+    bounds = elo_of(low), elo_of(high)
+    spread = sqrt(variance)
+    return ScoreStats(
+        score=mean,
+        elo=elo_of(mean),
+        low=bounds[0],
+        high=bounds[1],
+        elo_error=None if bounds[0] is None or bounds[1] is None else (bounds[1] - bounds[0]) / 2,
+        los=superiority(mean - 0.5, error or (high - low) / 2 / Z95)
+        if 0 < mean < 1
+        else abs(mean - 0.5 ** (total + 1)),
+        nelo=NORMALIZED_PER_SIGMA * (mean - 0.5) / (sqrt(games) * spread) if spread else None,
+        nelo_error=NORMALIZED_PER_SIGMA * Z95 / sqrt(games * total),
+    )
+
+
+def sprt_report(
+    wdl: Sequence[int], pairs: Sequence[int], test: tuple[float, float, float, float], model: str
+) -> dict[str, str | float | None]:
+    """Return what `tournament sprt` prints: the ratio, its bounds, Elo with its bar, superiority and decision.
+
+    Args:
+        wdl: Wins, draws and losses of single games, or nothing.
+        pairs: Matches of two games by their points 0, 1/2, 1, 3/2, 2, or nothing; one of the two is given.
+        test: elo0, elo1, alpha and beta.
+        model: A `Model`.
+
+    Raises:
+        ValueError: The numbers do not fit together.
+    """
+    values, counts = (PAIR_SCORES, list(pairs)) if pairs else (GAME_SCORES, list(reversed(wdl)))
+    if bool(wdl) == bool(pairs) or len(values) != len(counts):
+        raise ValueError("expected either three counts of games (W,D,L) or five of pairs (N0,N1,N2,N3,N4)")
+    if model not in set(Model):
+        raise ValueError(f"a model is one of {', '.join(Model)}, not {model[:40]!r}")
+    hypotheses = Hypotheses(*test)
+    stats = score_stats(values, counts)
+    llr = llr_of(values, counts, hypotheses, Model(model))
+    return {
+        "llr": llr,
+        "lower": hypotheses.lower,
+        "upper": hypotheses.upper,
+        "elo": stats.elo,
+        "low": stats.low,
+        "high": stats.high,
+        "los": stats.los,
+        "decision": hypotheses.decide(llr).value,
+    }
+
+
+def superiority(difference: float, error: float) -> float:
+    """Return the chance that a difference with this standard error is above 0."""
+    return (1 + erf(difference / error / sqrt(2))) / 2
+
+
+def expected_matches(test: Hypotheses, variance: float, stretch: float = 1.0) -> int:
+    """Return how many matches the test takes on average at the worse of its two hypotheses.
+
+    Args:
+        test: The hypotheses.
+        variance: Variance of one match score.
+        stretch: As in `Comparison`.
+    """
+    s0, s1 = (0.5 + (expected_score(elo) - 0.5) / stretch for elo in (test.elo0, test.elo1))
+    drift = (s1 - s0) ** 2 / 2 / variance
+    up = (1 - test.beta) * test.upper + test.beta * test.lower
+    down = -(1 - test.alpha) * test.lower - test.alpha * test.upper
+    return max(1, round(max(up, down) / drift))
+
+
+class Comparison:
+    """A running test of A against B (or of two versions against the same gauntlet), fed with match scores.
+
+    Scores may come in any order; they are taken in the order of match numbers from 1, so that one job or many decide
+    alike, and nothing counts after the decision.
+    """
+
+    def __init__(self, test: Hypotheses, top: int, cap: int, *, stretch: int = 1) -> None:
+        """Start with no match.
+
+        Args:
+            test: The hypotheses.
+            top: The highest score of a match in the unit that is fed: half points, so twice the comparisons of a
+                match (4 for two at a table, 24 for the three-handed duel); in a gauntlet twice that, with `top/2`
+                added to A's half points less B's.
+            cap: Matches after which the test gives up.
+            stretch: 2 in a gauntlet, where a score is the mean of 1/2 and the gain, else 1.
+        """
+        self.test, self.top, self.cap, self.stretch = test, top, cap, stretch
+        self.counts = [0] * (top + 1)
+        self.llr = 0.0
+        self.decision = Decision.UNDECIDED
+        self._waiting: dict[int, int] = {}
+        self._scores = tuple(0.5 + (expected_score(elo) - 0.5) / stretch for elo in (test.elo0, test.elo1))
+        self._values = np.arange(top + 1) / top
+
+    @property
+    def matches(self) -> int:
+        """The number of matches that the test has taken."""
+        return sum(self.counts)
+
+    @property
+    def over(self) -> bool:
+        """Whether no further match is wanted: decided, or given up at the cap."""
+        return self.decision is not Decision.UNDECIDED or self.matches >= self.cap
+
+    def add(self, number: int, score: int) -> None:
+        """Hand in the score of match `number`; it waits until all before it are in.
+
+        Raises:
+            ValueError: The score lies outside 0…top, or this match has been handed in before.
+        """
+        if not 0 <= score <= self.top:
+            raise ValueError(f"a match score lies between 0 and {self.top}, not {score}")
+        if number in self._waiting or (number <= self.matches and not self.over) or number < 1:
+            raise ValueError(f"match {number} has been counted before, or is none")
+        self._waiting[number] = score
+        while not self.over and (self.matches + 1) in self._waiting:
+            self.counts[self._waiting.pop(self.matches + 1)] += 1
+            self.llr = float(exact_llr(self._values, np.array(self.counts, dtype=float), *self._scores))
+            self.decision = self.test.decide(self.llr)
+
+    def estimate(self) -> tuple[float | None, float | None, float | None]:
+        """Return Elo, low and high of A over B, biased outward after an early stop; None where no number is true."""
+        if not self.matches:
+            return None, None, None
+        first = sum(count * score for score, count in enumerate(self.counts))
+        second = sum(count * score**2 for score, count in enumerate(self.counts))
+        ends = share_interval(self.top // 2 // self.stretch, self.matches, first / self.top, second / self.top**2)
+        mean, low, high = (0.5 + self.stretch * (p - 0.5) for p in (first / self.top / self.matches, *ends))
+        return elo_of(mean), elo_of(low), elo_of(high)
+
+    def line(self) -> str:
+        """Return the live line: matches, Elo with its bar, the ratio between its bounds."""
+        elo, low, high = self.estimate()
+        if elo is not None and low is not None and high is not None:
+            gap = f"Elo {elo:+.1f} ± {(high - low) / 2:.1f}"
+        else:
+            gap = f"Elo {_bound_text(low)} to {_bound_text(high)}"
+        stopped = " at stopping" if self.decision is not Decision.UNDECIDED else ""
+        bounds = f"{self.test.lower:.2f} … {self.test.upper:.2f}"
+        return f"{self.matches} matches, {gap}{stopped}, LLR {self.llr:+.2f} in {bounds}: {self.decision}"
+
+
+def _bound_text(elo: float | None) -> str:
+    return "open" if elo is None else f"{elo:+.1f}"
