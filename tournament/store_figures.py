@@ -24,6 +24,8 @@ from tournament.store_values import EntrantTotals, Figures, ScoreBlock
 _SCORES: Final = ("s01", "s02", "s12")
 _TALLY: Final = ("points", "deals", "faults", *(f"{word}{level}" for word in ("bids", "made") for level in BID_LEVELS))
 
+_SQUARES: Final = (("points", "points"), ("points", "deals"), ("deals", "deals"))
+
 _Sums = dict[tuple[int, ...], list[int]]
 
 
@@ -66,7 +68,7 @@ class FigureReads(GameReads):
             count = select(func.count()).select_from(ENTRANT).where(ENTRANT.c.tournament_id == tournament_id)
             entrants = int(connection.scalar(count) or 0)
             rules = Rules.from_dict(json.loads(row.rules))
-            nothing = [0] * (1 + len(_TALLY))
+            nothing = [0] * (1 + len(_TALLY) + len(_SQUARES))
             totals = tuple(_totals(kept.totals.get((position,), nothing)) for position in range(entrants))
             return Figures(kept.order, _blocks(rules, kept.blocks), totals)
 
@@ -102,9 +104,10 @@ def _block_sums(connection: Connection, tournament_id: int, after: int, until: i
 
 
 def _total_sums(connection: Connection, tournament_id: int, after: int) -> _Sums:
-    """Returns for each entrant: matches, then the sums of its tallies."""
+    """Returns for each entrant: matches, then the sums of its tallies and of the products of points and deals."""
+    products = [func.sum(TALLY.c[one] * TALLY.c[other]) for one, other in _SQUARES]
     query = (
-        select(TALLY.c.entrant, func.count(), *(func.sum(TALLY.c[name]) for name in _TALLY))
+        select(TALLY.c.entrant, func.count(), *(func.sum(TALLY.c[name]) for name in _TALLY), *products)
         .where(TALLY.c.tournament_id == tournament_id)
         .group_by(TALLY.c.entrant)
     )
@@ -135,6 +138,6 @@ def _blocks(rules: Rules, sums: _Sums) -> tuple[ScoreBlock, ...]:
 
 
 def _totals(numbers: list[int]) -> EntrantTotals:
-    matches, points, deals, faults, *contracts = numbers
-    two, three, four, made_two, made_three, made_four = contracts
-    return EntrantTotals(matches, faults, Tally(points, deals, (two, three, four), (made_two, made_three, made_four)))
+    matches, points, deals, faults, two, three, four, made_two, made_three, made_four, *products = numbers
+    tally = Tally(points, deals, (two, three, four), (made_two, made_three, made_four))
+    return EntrantTotals(matches, faults, tally, *products)

@@ -232,7 +232,7 @@ class Queue(Database):
                     attempt=match.attempt,
                     reason=reason,
                     worker=match.worker,
-                    result=result_text(connection, match),
+                    result=result_text(connection, match.id),
                     voided_at=moment,
                 )
             )

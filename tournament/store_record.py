@@ -155,16 +155,15 @@ def numbers_of(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-def result_text(connection: Connection, match: Any) -> str:
+def result_text(connection: Connection, match_id: int) -> str:
     """Writes a recorded match as JSON, for the history of voids; bytes in hexadecimal."""
-    games = connection.execute(select(GAME).where(GAME.c.match_id == match.id).order_by(GAME.c.seating)).mappings()
-    faults = connection.execute(select(FAULT).where(FAULT.c.match_id == match.id)).mappings()
-    value = {
-        "match": dict(match),
-        "games": [dict(game) for game in games],
-        "faults": [dict(each) for each in faults],
+    tables = {
+        "match": select(MATCH).where(MATCH.c.id == match_id),
+        "games": select(GAME).where(GAME.c.match_id == match_id).order_by(GAME.c.seating),
+        "faults": select(FAULT).where(FAULT.c.match_id == match_id).order_by(FAULT.c.seating, FAULT.c.ordinal),
     }
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=bytes.hex)
+    rows = {name: [dict(row) for row in connection.execute(query).mappings()] for name, query in tables.items()}
+    return json.dumps(rows, sort_keys=True, separators=(",", ":"), default=bytes.hex)
 
 
 def _storable(text: str) -> str:

@@ -247,11 +247,20 @@ class ScoreBlock:
 
 @dataclass(frozen=True, slots=True)
 class EntrantTotals:
-    """What an entrant did in all recorded matches."""
+    """What an entrant did in all recorded matches.
+
+    Attributes:
+        points_squared: sum over its matches of its points squared; with the next two the spread of points per deal.
+        points_deals: sum of points × deals.
+        deals_squared: sum of its deals squared.
+    """
 
     matches: int
     faults: int
     tally: Tally
+    points_squared: int
+    points_deals: int
+    deals_squared: int
 
 
 @dataclass(frozen=True, slots=True)

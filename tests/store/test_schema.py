@@ -1,0 +1,90 @@
+"""The schema: made by migrations, equal to the models, and refusing what a row may not hold."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import SQLModel
+
+from tests.store.play import migrated, play, started
+from tournament.store import Store
+from tournament.store_database import ENTRANT, GAME, MATCH, SOURCE, TOURNAMENT
+
+
+def test_the_migrations_make_exactly_the_tables_of_the_models(store: Store) -> None:
+    with store.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
+
+
+def test_migrating_again_changes_nothing_and_keeps_the_rows(store: Store) -> None:
+    tournament = started(store, 3)
+    store.migrate()
+    assert store.counts(tournament).planned == 3
+
+
+def test_the_path_of_a_database_may_hold_any_character(tmp_path: Path) -> None:
+    path = tmp_path / "100% of ours; 'quoted' ünd mehr.db"
+    with migrated(path) as store:
+        assert started(store, 2) == 1
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        (MATCH, {"state": "banana"}),
+        (MATCH, {"state": "leased"}),
+        (MATCH, {"record_order": None}),
+        (MATCH, {"s01": None}),
+        (MATCH, {"e0": 1, "e1": 0}),
+        (MATCH, {"e1": 77}),
+        (MATCH, {"tournament_id": 77}),
+        (TOURNAMENT, {"state": "banana"}),
+        (TOURNAMENT, {"rounds": 0}),
+        (TOURNAMENT, {"secret": ""}),
+        (ENTRANT, {"sha256": "0" * 64}),
+        (ENTRANT, {"version": 0}),
+        (SOURCE, {"sha256": "short"}),
+        (GAME, {"end_kind": "banana"}),
+        (GAME, {"match_id": 77}),
+    ],
+)
+def test_the_schema_refuses_a_row_that_makes_no_sense(store: Store, table: object, values: dict[str, object]) -> None:
+    started(store, 2)
+    (leased,) = store.lease(1, 60)
+    store.record([play(store, leased)])
+    assert hasattr(table, "update")
+    with pytest.raises(IntegrityError), store.write() as connection:
+        connection.execute(table.update().values(**values))
+
+
+def test_no_two_matches_of_a_tournament_have_one_number_or_one_key(store: Store) -> None:
+    started(store, 3)
+    for column, value in (("number", 1), ("key", store.match(1, 1).key)):
+        with pytest.raises(IntegrityError), store.write() as connection:
+            connection.execute(MATCH.update().where(MATCH.c.id == 2).values({column: value}))
+
+
+def test_sqlite_runs_with_the_measured_settings(store: Store) -> None:
+    with store.read() as connection:
+        found = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert found == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 15_000}
+
+
+def test_a_writer_takes_its_lock_when_it_begins_and_a_reader_takes_none(store: Store, store_url: str) -> None:
+    other = sqlite3.connect(store_url, timeout=0, isolation_level=None)
+    try:
+        with store.read() as connection:
+            connection.exec_driver_sql("SELECT count(*) FROM match")
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+        with store.write(), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+    finally:
+        other.close()

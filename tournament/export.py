@@ -1,0 +1,149 @@
+"""The public export of a tournament: four files from which anybody can work everything out again.
+
+Nothing in them depends on when, where or in which order things ran: no times, worker names or numbers of the database.
+docs/export.md describes them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from pathlib import Path
+from typing import IO, Any, Final
+
+from tournament import seeds
+from tournament.models import MatchState
+from tournament.replay import document, to_line
+from tournament.store import Store, WrongState
+from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
+from tournament.table import COLUMNS, ladder_of, table
+
+FORMAT: Final = "smear-tournament/1"
+FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl")
+
+_PAGE: Final = 1000
+_SIDES: Final = "abc"
+
+
+def export_tournament(store: Store, tournament_id: int, folder: Path) -> tuple[str, ...]:
+    """Writes the export into a folder, which is made if it is not there; a file of the same name is replaced.
+
+    Returns:
+        The names of the files.
+
+    Raises:
+        NotFound: there is no such tournament.
+        WrongState: it has not started, so that there is nothing to tell yet.
+    """
+    tournament, entrants = store.tournament(tournament_id), store.entrants(tournament_id)
+    if not entrants:
+        raise WrongState(f"tournament {tournament_id} has not started: there is nothing to export")
+    folder.mkdir(parents=True, exist_ok=True)
+    writers: tuple[Callable[[IO[str]], None], ...] = (
+        lambda file: _write_tournament(file, store, tournament, entrants),
+        lambda file: _write_standings(file, store, tournament, entrants),
+        lambda file: _write_matches(file, store, tournament, entrants),
+        lambda file: _write_replays(file, store, tournament_id),
+    )
+    for name, write in zip(FILES, writers, strict=True):
+        with _replaced(folder / name) as file:
+            write(file)
+    return FILES
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[IO[str]]:
+    """Opens a file beside `path` that takes its place when all is written: nobody sees half a file."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:
+    schedule, missing = [], []
+    for match in _all_matches(store, tournament.id):
+        schedule.append([match.number, match.key])
+        if match.state is not MatchState.DONE:
+            missing.append(match.number)
+    value = {
+        "format": FORMAT,
+        "name": tournament.name,
+        "rules": tournament.rules.to_dict(),
+        "limits": tournament.limits.to_dict(),
+        "rounds": tournament.rounds,
+        "entrants": [_entrant(entrant) for entrant in entrants],
+        "final_order": tournament.final_order,
+        "anchor": tournament.anchor,
+        "disqualifications": [
+            {"entrant": entrant.text, "reason": entrant.disqualified} for entrant in entrants if entrant.disqualified
+        ],
+        "voids": [{"match": void.number, "reason": void.reason} for void in store.voids(tournament.id)],
+        "schedule": schedule,
+        "without_result": missing,
+        "commitment": tournament.commitment,
+        "secret": tournament.secret if tournament.secret_is_out else None,
+    }
+    json.dump(value, file, indent=1, sort_keys=True, ensure_ascii=False)
+    file.write("\n")
+
+
+def _entrant(entrant: EntrantInfo) -> dict[str, Any]:
+    return {
+        "bot": entrant.name,
+        "version": entrant.version,
+        "sha256": entrant.sha256,
+        "owner": entrant.owner,
+        "upload_order": entrant.upload_order,
+        "house": entrant.house,
+    }
+
+
+def _write_standings(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:
+    figures = store.figures(tournament.id)
+    ladder = ladder_of(entrants, figures, tournament.anchor)
+    games = len(seeds.seatings(tournament.rules, min(len(entrants), tournament.rules.side_count)))
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(row.to_dict().values() for row in table(entrants, figures, ladder, games))
+
+
+def _write_matches(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:
+    sides = _SIDES[: min(len(entrants), tournament.rules.side_count)]
+    pairs = ["".join(pair) for pair in combinations(sides, 2)]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(
+        [
+            "match",
+            "round",
+            "key",
+            *(f"bot_{side}" for side in sides),
+            "games",
+            *(f"score_{pair}" for pair in pairs),
+            "faults",
+        ]
+    )
+    for match in _all_matches(store, tournament.id):
+        if match.state is MatchState.DONE:
+            texts = [entrants[position].text for position in match.entrants]
+            # Half points are what is stored; whole ones are what people count in.
+            scores = [f"{score // 2}{'.5' if score % 2 else ''}" for score in match.scores]
+            writer.writerow([match.number, match.round, match.key, *texts, match.games, *scores, match.faults])
+
+
+def _write_replays(file: IO[str], store: Store, tournament_id: int) -> None:
+    for _, record in store.game_records(tournament_id):
+        file.write(to_line(document(record)))
+
+
+def _all_matches(store: Store, tournament_id: int) -> Iterator[MatchInfo]:
+    after = 0
+    while page := store.matches(tournament_id, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].number
