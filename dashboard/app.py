@@ -1,39 +1,96 @@
-"""Puts the site together: routes, middleware, error answers and static files."""
+"""Puts the site together: routes, middleware, error answers, static files and health."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import uvicorn
 from fastapi import FastAPI, Form, HTTPException, Request
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from dashboard import api, bot_pages, match_pages, replay_pages, standings_pages, text_pages, tournament_pages
+from dashboard.feed import Feed
 from dashboard.headers import SafetyHeaders, SameOrigin
-from dashboard.pages_text import router as text_router
 from dashboard.problems import install_problems
-from dashboard.site import Site, site_of
+from dashboard.site import Cache, Site, site_of
 from dashboard.web import THEMES, Renderer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tournament.store import Store
+
 YEAR_S = 31_536_000
+GRACE_S = 3  # open event streams would otherwise keep a stopping server for ever
+PAGES = (tournament_pages, standings_pages, match_pages, replay_pages, bot_pages, text_pages)
+DESCRIPTION = """Everything the site shows, from the same queries. Errors are `application/problem+json`; answers carry
+an `ETag`; lists come in pages of 50 with cursors."""
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def create_app(*, title: str = "Smear", clock: Callable[[], datetime] = _now) -> FastAPI:
-    """Make the application over a store."""
-    app = FastAPI(title=title, version="1", docs_url=None, redoc_url=None)
-    app.state.site = Site(renderer=Renderer(app, title, clock), clock=clock)
+def _nobody(_request: Request, _owner: int) -> bool:
+    return False
+
+
+def create_app(
+    store: Store,
+    *,
+    title: str = "Smear",
+    clock: Callable[[], datetime] = _now,
+    sees_private: Callable[[Request, int], bool] = _nobody,
+    feed: Feed | None = None,
+) -> FastAPI:
+    """Make the application over a store.
+
+    Args:
+        store: everything that is shown; the site only reads.
+        title: the name of the site.
+        clock: gives the time, aware.
+        sees_private: whether a request may read tracebacks and logs of the bots of an owner (its number).
+        feed: the source of the live stream, for tests that cannot wait.
+    """
+    app = FastAPI(title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None)
+    app.state.site = Site(
+        store=store,
+        renderer=Renderer(app, title, clock),
+        clock=clock,
+        feed=feed or Feed(store),
+        sees_private=sees_private,
+        games=Cache(64),
+        fields=Cache(8),
+        checkpoints=Cache(8),
+    )
     app.add_middleware(SameOrigin)
     app.add_middleware(SafetyHeaders)
     install_problems(app)
     _add_plumbing(app)
-    app.include_router(text_router, include_in_schema=False)
+    for module in PAGES:
+        app.include_router(module.router, include_in_schema=False)
+    app.include_router(api.router)
+    _describe_problems(app)
     return app
+
+
+def serve(app: FastAPI, host: str, port: int) -> None:
+    """Serve until a signal comes; open streams are cut after a few seconds."""
+    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=GRACE_S, server_header=False)
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Add the schema of the errors to the OpenAPI document."""
+    plain = app.openapi
+
+    def described() -> dict[str, Any]:
+        document = plain()
+        document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = api.problem_schema()
+        return document
+
+    app.openapi = described  # type: ignore[method-assign]  # FastAPI's own way to extend the document
 
 
 def _add_plumbing(app: FastAPI) -> None:
@@ -61,3 +118,11 @@ def _add_plumbing(app: FastAPI) -> None:
     @app.get("/healthz", name="healthz", include_in_schema=False)
     def healthz() -> Response:
         return PlainTextResponse("ok\n")
+
+    @app.get("/readyz", name="readyz", include_in_schema=False)
+    def readyz(request: Request) -> Response:
+        try:
+            site_of(request).store.tournaments(limit=1)
+        except SQLAlchemyError:
+            return PlainTextResponse("the database does not answer, or its tables are missing\n", 503)
+        return PlainTextResponse("ready\n")

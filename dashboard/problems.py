@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from fastapi.exceptions import RequestValidationError
@@ -30,6 +30,18 @@ PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """An error as programs read it (RFC 9457); `type` is stable, `request_id` finds it in the log."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProblemPage:
     """A page that says what is wrong and what to try."""
 
@@ -46,10 +58,9 @@ def problem_answer(request: Request, status: int, detail: str) -> Response:
     request_id = secrets.token_hex(6)
     path = request.url.path
     if path.startswith("/api/v1") or path.endswith(".json"):
-        kind = heading.lower().replace(" ", "-")
-        body = {"type": f"urn:smear-tournament:{kind}", "title": heading, "status": status, "detail": detail}
-        body |= {"instance": path, "request_id": request_id}
-        return JSONResponse(body, status, media_type=PROBLEM_MEDIA_TYPE)
+        kind = "urn:smear-tournament:" + heading.lower().replace(" ", "-")
+        problem = Problem(kind, heading, status, detail, path, request_id)
+        return JSONResponse(asdict(problem), status, media_type=PROBLEM_MEDIA_TYPE)
     page = ProblemPage(status, heading, detail, request_id)
     return site_of(request).renderer.html(request, page, status)
 

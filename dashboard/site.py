@@ -2,24 +2,127 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, HTTPException, Request
+
+from tournament.store import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
     from datetime import datetime
 
+    from dashboard.feed import Feed
+    from dashboard.field import Field
+    from dashboard.replay_pages import LoadedGame
     from dashboard.web import Renderer
+    from tournament.standings import Standing
+    from tournament.store import Store
+    from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
+
+Value = TypeVar("Value")
+
+
+class Cache(Generic[Value]):
+    """The last results of a pure but slow step, by a key that names everything they depend on."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: OrderedDict[Hashable, Value] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Give the kept value or make and keep it; two askers at once may both make it, which does no harm."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        value = make()
+        with self._lock:
+            self._kept[key] = value
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class BotRef:
+    """A bot version to link to."""
+
+    name: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentRef:
+    """The tournament that a page is about."""
+
+    id: int
+    name: str
+    state: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A tournament with its entrants."""
+
+    info: TournamentInfo
+    entrants: tuple[EntrantInfo, ...]
+
+    @property
+    def ref(self) -> TournamentRef:
+        """Its name and state, for pages."""
+        return TournamentRef(self.info.id, self.info.name, str(self.info.state), self.info.rules.mode)
+
+    def bot(self, position: int) -> BotRef:
+        """Name an entrant."""
+        return BotRef(self.entrants[position].name, self.entrants[position].version)
+
+    def find(self, text: str) -> int | None:
+        """Find the entrant that a reader names: ``name:version``, or a name alone for its newest version."""
+        found = [entrant.position for entrant in self.entrants if text in (entrant.text, entrant.name)]
+        return max(found, key=lambda position: self.entrants[position].version, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The parts that handlers are given."""
+    """The parts that handlers are given.
 
+    ``sees_private`` says whether a request may read what is for the owner of a bot and the organiser: it is given the
+    request and the owner's number.
+    """
+
+    store: Store
     renderer: Renderer
     clock: Callable[[], datetime]
+    feed: Feed
+    sees_private: Callable[[Request, int], bool]
+    games: Cache[dict[int, LoadedGame]]
+    fields: Cache[Field]
+    checkpoints: Cache[tuple[tuple[Standing, ...], ...]]
+
+    def contest(self, tournament_id: int | None) -> Contest:
+        """Read the tournament that an address names, by default the newest; 404 without one."""
+        try:
+            info = self.store.tournament(tournament_id)
+        except NotFound as error:
+            raise HTTPException(404, f"There is {error}.") from error
+        return Contest(info, tuple(self.store.entrants(info.id)))
+
+    def match(self, text: str) -> tuple[Contest, MatchInfo]:
+        """Read the match that an address names as tournament-number; 404 without one."""
+        tournament, _, number = text.partition("-")
+        if not (tournament.isdecimal() and number.isdecimal() and len(text) < 30):
+            raise HTTPException(404, "A match is named by its tournament and number, like 1-17.")
+        contest = self.contest(int(tournament))
+        try:
+            return contest, self.store.match(contest.info.id, int(number))
+        except NotFound as error:
+            raise HTTPException(404, f"There is {error}.") from error
 
 
 def site_of(request: Request) -> Site:

@@ -85,6 +85,16 @@ def percent(value: float, digits: int = 0) -> str:
     return number(100 * value, digits) + "\N{NARROW NO-BREAK SPACE}%"
 
 
+def fraction(value: float) -> str:
+    """Write points as for chess, halves as ½.
+
+    >>> fraction(1.5), fraction(0.5), fraction(4)
+    ('1½', '½', '4')
+    """
+    whole = int(value)
+    return f"{whole or ''}½" if value != whole else str(whole)
+
+
 def visible(text: str, limit: int = 8192) -> str:
     """Make control characters visible and cut foreign text to a length."""
     shown = UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text[:limit])
@@ -143,7 +153,7 @@ class Renderer:
         self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
         self.environment.filters.update(
             number=number, signed=signed, percent=percent, visible=visible, ago=ago,
-            duration=duration, card_words=card_words, stamp=stamp, iso=iso,
+            combine=lambda one, other: {**one, **other}, duration=duration, card_words=card_words, fraction=fraction, stamp=stamp, iso=iso,
         )
 
     def url_for(self, name: str, query: Mapping[str, object] | None = None, /, **path: object) -> str:
@@ -201,10 +211,20 @@ def _csv_cell(value: object) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in '",\r\n') else text
 
 
-def download(body: str | bytes, name: str, media_type: str) -> Response:
+def download(body: str | bytes, name: str, media_type: str, etag: str = "") -> Response:
     """Answer with a file to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
+    if etag:
+        headers |= {"etag": f'"{etag}"', "cache-control": "no-cache"}
     return Response(body, media_type=media_type, headers=headers)
+
+
+def unchanged(request: Request, etag: str) -> Response | None:
+    """Answer 304 to an asker who has this very state already, else nothing."""
+    known = request.headers.get("if-none-match", "")
+    if etag in (part.strip().removeprefix("W/").strip('"') for part in known.split(",")):
+        return Response(status_code=304, headers={"etag": f'"{etag}"'})
+    return None
 
 
 def _read_static(path: Path) -> StaticFile:

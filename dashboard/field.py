@@ -1,0 +1,158 @@
+"""The rated field of a tournament: standings, head to head, and history, worked out from grouped sums and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.charts import Bar, bar, interval_scale
+from tournament.ratings import Block
+from tournament.schedule import games_per_match
+from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Standing, rate
+
+if TYPE_CHECKING:
+    from dashboard.site import Contest, Site
+    from tournament.store_values import Figures, ScoreBlock
+
+CHECKPOINTS = 32  # at most so many points in a history; a fit of 100 bots takes about 25 ms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """The ladder of a tournament at a moment, with its figures and the cells by pair of positions."""
+
+    ladder: Ladder
+    figures: Figures
+    cells: dict[tuple[int, int], Cell]
+    by_entrant: dict[int, Standing]
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRow:
+    """A row of the standings as the page and the API show it; contracts and faults are counts."""
+
+    rank: str
+    rank_low: int
+    rank_high: int
+    bot: str
+    version: int
+    house: bool
+    disqualified: str | None
+    rating: float
+    low: float | None
+    high: float | None
+    bound: str
+    provisional: bool
+    group: int
+    matches: int
+    games: int
+    share: float | None
+    points_per_deal: float | None
+    contracts: int
+    contracts_made: int
+    faults: int
+    bar: Bar
+
+    @property
+    def plus_minus(self) -> str:
+        """The half width of the interval, or what the rating is known to be beyond."""
+        if self.low is None or self.high is None:
+            end = self.low if self.bound == Bound.ABOVE else self.high
+            return "unknown" if end is None else f"{'>' if self.bound == Bound.ABOVE else '<'}\N{NO-BREAK SPACE}{end:.0f}"
+        return f"±\N{NO-BREAK SPACE}{(self.high - self.low) / 2:.0f}"
+
+
+def field_of(site: Site, contest: Contest) -> Field:
+    """Give the rated field of a tournament, worked out anew only when something was recorded or made void."""
+    return site.fields.get((contest.info.id, contest.info.last_order), lambda: _field(site, contest))
+
+
+def _field(site: Site, contest: Contest) -> Field:
+    figures = site.store.figures(contest.info.id)
+    names = [entrant.text for entrant in contest.entrants]
+    ladder = rate(names, [_block(each) for each in figures.blocks], anchor_of(contest))
+    cells = {(cell.first, cell.second): cell for cell in ladder.cells()}
+    return Field(ladder, figures, cells, {row.entrant: row for row in ladder.rows})
+
+
+def anchor_of(contest: Contest) -> str:
+    """Name the bot that shows 1500."""
+    return contest.info.anchor or HOUSE_ANCHOR
+
+
+def _block(sums: ScoreBlock) -> Block:
+    return Block(sums.entrants, sums.games, sums.matches, sums.sums, sums.products)
+
+
+def cell_of(field: Field, one: int, other: int) -> Cell | None:
+    """Give what one entrant scored against another, whichever way the pair is kept."""
+    if (one, other) in field.cells:
+        return field.cells[one, other]
+    cell = field.cells.get((other, one))
+    if cell is None:
+        return None
+    return Cell(one, other, cell.matches, 1 - cell.share, 1 - cell.high, 1 - cell.low)
+
+
+def standing_rows(contest: Contest, field: Field) -> tuple[StandingRow, ...]:
+    """Make the rows of the standings in their order: ranked bots, then the provisional ones."""
+    scale = interval_scale(
+        [(row.rating if row.low is None else row.low, row.rating if row.high is None else row.high)
+         for row in field.ladder.rows if row.matches]
+    )  # fmt: skip
+    per_match = _games_per_match(contest)
+    rows = []
+    for row in field.ladder.rows:
+        entrant, totals = contest.entrants[row.entrant], field.figures.totals[row.entrant]
+        tally = totals.tally
+        low, high = (row.rating if end is None else end for end in (row.low, row.high))
+        rows.append(
+            StandingRow(
+                rank=_rank(row),
+                rank_low=row.rank_low,
+                rank_high=row.rank_high,
+                bot=entrant.name,
+                version=entrant.version,
+                house=entrant.house,
+                disqualified=entrant.disqualified,
+                rating=row.rating,
+                low=row.low,
+                high=row.high,
+                bound=str(row.bound),
+                provisional=row.provisional,
+                group=row.group,
+                matches=row.matches,
+                games=row.matches * per_match,
+                share=row.share,
+                points_per_deal=tally.points / tally.deals if tally.deals else None,
+                contracts=sum(tally.bids),
+                contracts_made=sum(tally.made),
+                faults=totals.faults,
+                bar=bar(scale, low, row.rating, high),
+            )
+        )
+    return tuple(rows)
+
+
+def _games_per_match(contest: Contest) -> int:
+    """Give how many games a match of this tournament has; a match has as many entrants as sides, if there are so many."""
+    rules = contest.info.rules
+    return games_per_match(rules, min(max(2, len(contest.entrants)), rules.side_count))
+
+
+def _rank(row: Standing) -> str:
+    if row.provisional:
+        return ""
+    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
+
+
+def checkpoint_step(last_order: int) -> int:
+    """Give how many results lie between two checkpoints: a power of two, so that old checkpoints stay where they are.
+
+    >>> checkpoint_step(20), checkpoint_step(100_000)
+    (1, 4096)
+    """
+    step = 1
+    while last_order // step > CHECKPOINTS:
+        step *= 2
+    return step

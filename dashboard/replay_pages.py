@@ -1,0 +1,367 @@
+"""The replay of one game: the page, its fragment for each step, and the document as JSON and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from dashboard.charts import Line, LineChart, line_chart
+from dashboard.queries import TIMING
+from dashboard.replay_steps import DECISIONS, Document, StepKind, faults_of, steps_of
+from dashboard.replay_text import strip_tokens, to_text
+from dashboard.replay_view import GameView, Place, StepLink, deal_position, fault_places, game_view
+from dashboard.replay_words import FAULT_WORDS, bot_names, result_words, side_names
+from dashboard.site import Site, SiteDep
+from dashboard.web import download, unchanged
+from tournament.models import MatchState
+from tournament.replay import GameRecord, ReplayError, document, to_line
+from tournament.seeds import seatings
+from tournament.verify import check_document
+
+if TYPE_CHECKING:
+    from dashboard.site import Contest
+    from tournament.store_values import MatchInfo
+
+router = APIRouter()
+FINISHED_AGE_S = 600  # a recorded game changes only when it is made void, which is rare and shown soon enough
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedGame:
+    """A document with what checking it said, and the microseconds of each decision by deal, attempt and act."""
+
+    document: Document
+    problem: str
+    times: Mapping[tuple[int, int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGame:
+    """A game of the same match."""
+
+    game_id: str
+    seating: int
+    words: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step in the table, with the processor time of a decision."""
+
+    link: StepLink
+    ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RivalToken:
+    """A token of the same deal in another seating."""
+
+    token: str
+    kind: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPart:
+    """The part of the page that changes from step to step."""
+
+    template: ClassVar[str] = "_replay.html"
+    title: str
+    game_id: str
+    v: GameView
+    others: tuple[OtherGame, ...]
+    compare: int
+    rival: tuple[RivalToken, ...]
+    rows: tuple[StepRow, ...]
+    has_times: bool
+    slowest_first: bool
+    chart: LineChart | None
+    file_name: str
+    act: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultLine:
+    """A fault of the game in words, with its place if a deal had begun."""
+
+    bot: str
+    seat: int
+    words: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPage:
+    """The whole page around the part."""
+
+    template: ClassVar[str] = "replay.html"
+    title: str
+    result: str
+    game_id: str
+    match_id: str
+    match_number: int
+    seating: int
+    verified: bool
+    problem: str
+    faults: tuple[FaultLine, ...]
+    part: Markup
+
+
+def parse_game(game: str) -> tuple[str, int]:
+    """Split an address ``tournament-number-seating`` into match and seating; 404 for anything else."""
+    match, _, seating = game.rpartition("-")
+    if not seating.isdecimal() or len(seating) > 4:
+        raise HTTPException(404, "A game is named by its tournament, match and seating, like 1-17-2.")
+    return match, int(seating)
+
+
+def match_id(match: MatchInfo) -> str:
+    """Write how addresses name a match."""
+    return f"{match.tournament_id}-{match.number}"
+
+
+def load_games(site: Site, contest: Contest, match: MatchInfo) -> dict[int, LoadedGame]:
+    """Give the checked documents of a finished match by seating; games that were not kept are left out.
+
+    Raises:
+        HTTPException: 409, the match is not complete: the other seatings hold the same cards.
+    """
+    if match.state is not MatchState.DONE:
+        raise HTTPException(409, "The match is not complete. Its games become public together when it is.")
+    digests = {game.seating: game.digest for game in site.store.games(match.id)}
+
+    def load() -> dict[int, LoadedGame]:
+        records = site.store.game_records(contest.info.id, [match.number])
+        return {record.seating: _load(site, contest, match, record, digests) for _, record in records}
+
+    return site.games.get((match.id, match.record_order), load)
+
+
+def _load(site: Site, contest: Contest, match: MatchInfo, record: GameRecord, digests: Mapping[int, str]) -> LoadedGame:
+    written = document(record)
+    problem = ""
+    try:
+        check_document(written, contest.info.secret)
+    except ReplayError as error:
+        problem = str(error)
+    if written["digest"] != digests.get(record.seating):
+        problem = f"its digest is {written['digest']}, recorded was {digests.get(record.seating)}"
+    return LoadedGame(written, problem, _times(written, site.store.timings(match.id, record.seating)))
+
+
+def _times(document: Document, timings: bytes) -> dict[tuple[int, int, int], int]:
+    """Give the microseconds of each answered question by deal, attempt and act.
+
+    The referee writes one record for every question that was answered, in order: a seat that has a choice and is not
+    played by the house. Records that do not fit the game are not shown at all.
+    """
+    records = list(TIMING.iter_unpack(timings)) if len(timings) % TIMING.size == 0 else []
+    found: dict[tuple[int, int, int], int] = {}
+    if not records:
+        return found
+    following = iter(records)
+    for position, entry in enumerate(document["deals"]):
+        for step in steps_of(document, position):
+            if len(step.legal) < 2 or step.kind is StepKind.FAULT or step.seat in step.house:
+                continue
+            seat, micros = next(following, (None, 0))
+            if seat != step.seat:
+                return {}
+            found[entry["deal"], entry["attempt"], step.before] = micros
+    return found
+
+
+def seating_words(contest: Contest, match: MatchInfo, seating: int) -> str:
+    """Name who sits where in a seating, for link titles."""
+    seats = seatings(contest.info.rules, len(match.entrants))[seating - 1]
+    texts = (contest.entrants[match.entrants[place]].text for place in seats)
+    return ", ".join(f"{seat}: {text}" for seat, text in enumerate(texts))
+
+
+def parse_view(hands: str, players: int) -> int | None:
+    """Read whose hands are shown; 404 for a seat that the game does not have."""
+    if hands in ("", "all"):
+        return None
+    if not hands.isdecimal() or int(hands) >= players:
+        raise HTTPException(404, f"hands is {hands[:20]!r}: expected all, or a seat from 0 to {players - 1}.")
+    return int(hands)
+
+
+def score_chart(document: Document) -> LineChart | None:
+    """Draw the scores over the deals."""
+    scored = [(entry["deal"], entry["scores"]) for entry in document["deals"] if "scores" in entry]
+    if len(scored) < 2:
+        return None
+    zero = [(0.0, 0.0, 0.0, 0.0)]
+    lines = [
+        Line(name, tuple(zero + [(deal, scores[side], scores[side], scores[side]) for deal, scores in scored]))
+        for side, name in enumerate(side_names(document))
+    ]
+    target = document["rules"]["target"]
+    return line_chart("Scores", f"Scores after each deal; target {target}.", "deal", lines, mark=target, height=190.0)
+
+
+def make_part(
+    contest: Contest,
+    match: MatchInfo,
+    loaded: Mapping[int, LoadedGame],
+    seating: int,
+    place: Place,
+    *,
+    compare: int = 0,
+    slowest_first: bool = False,
+) -> ReplayPart | None:
+    """Make the context of a step; None for a game in which no card was dealt.
+
+    Raises:
+        HTTPException: 404, the game has no such deal.
+    """
+    game = loaded[seating]
+    document = game.document
+    if not document["deals"]:
+        return None
+    view = game_view(document, place)
+    if view is None:
+        last = document["deals"][-1]["deal"]
+        raise HTTPException(404, f"This game has no deal {place.deal}, attempt {place.attempt}; deals 1 to {last}.")
+    rows = tuple(
+        StepRow(link, _ms(game.times.get((place.deal, place.attempt, link.act if link.act is not None else -1))))
+        for link in view.strip
+    )
+    if slowest_first:
+        rows = tuple(sorted(rows, key=lambda row: -(row.ms or 0)))
+    others = tuple(
+        OtherGame(f"{match_id(match)}-{number}", number, seating_words(contest, match, number), number == seating)
+        for number in range(1, match.games + 1)
+    )
+    rival = loaded.get(compare) if place.view is None and compare != seating else None
+    names = " – ".join(dict.fromkeys(bot_names(document)))
+    return ReplayPart(
+        title=f"Deal {place.deal}, step {view.place.step}: {names}",
+        game_id=f"{match_id(match)}-{seating}",
+        v=view,
+        others=others,
+        compare=compare if rival else 0,
+        rival=_rival(document, rival.document, place) if rival else (),
+        rows=rows,
+        has_times=bool(game.times),
+        slowest_first=slowest_first,
+        chart=score_chart(document),
+        file_name=f"{match.number:06d}-{seating}.json",
+        act=view.strip[view.place.step].act or 0,
+    )
+
+
+def _ms(micros: int | None) -> float | None:
+    return None if micros is None else micros / 1000
+
+
+def _rival(mine: Document, other: Document, place: Place) -> tuple[RivalToken, ...]:
+    """Give the strip of the same deal in another seating with the first difference marked."""
+    here, there = (deal_position(document, place.deal, place.attempt) for document in (mine, other))
+    if here is None or there is None:
+        return ()
+    ours, theirs = strip_tokens(mine, here), strip_tokens(other, there)
+    first = next((index for index, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
+    return tuple(RivalToken(token, kind, index == first) for index, (kind, token) in enumerate(theirs))
+
+
+def _fault_lines(document: Document) -> tuple[FaultLine, ...]:
+    places = {(place.deal, place.attempt, place.step): place for place in fault_places(document)}
+    by_seat = iter(places.values())
+    lines = []
+    for fault in faults_of(document):
+        where = next(by_seat, None) if document["deals"] else None
+        words = FAULT_WORDS[fault["kind"]]
+        lines.append(FaultLine(bot_names(document)[fault["seat"]], fault["seat"], words, where))
+    return tuple(lines)
+
+
+@router.get("/games/{game}/replay", name="replay")
+def show_replay(
+    request: Request,
+    site: SiteDep,
+    game: str,
+    deal: int = 1,
+    attempt: int = 1,
+    step: int = 0,
+    act: int | None = None,
+    hands: str = "all",
+    compare: int = 0,
+    sort: str = "",
+    part: Annotated[bool, Query(description="only the part that changes from step to step")] = False,
+) -> Response:
+    """Show a step of a game, as a page or as the page's part."""
+    match_text, seating = parse_game(game)
+    contest, match = site.match(match_text)
+    if match.state is not MatchState.DONE:
+        return RedirectResponse(site.renderer.url_for("match", match_id=match_text), 303)
+    loaded = load_games(site, contest, match)
+    if seating not in loaded:
+        raise HTTPException(404, f"There is no replay of seating {seating} of match {match_text}.")
+    written = loaded[seating].document
+    step = step if act is None else step_at_act(written, deal, attempt, act)
+    place = Place(deal, attempt, step, parse_view(hands, contest.info.rules.players))
+    made = make_part(contest, match, loaded, seating, place, compare=compare, slowest_first=sort == "time")
+    markup = site.renderer.text(request, made) if made else "<p>No card was dealt in this game.</p>"
+    if part:
+        return HTMLResponse(markup, headers={"cache-control": f"private, max-age={FINISHED_AGE_S}"})
+    page = ReplayPage(
+        title=made.title if made else "Replay",
+        result=result_words(written),
+        game_id=game,
+        match_id=match_text,
+        match_number=match.number,
+        seating=seating,
+        verified=not loaded[seating].problem,
+        problem=loaded[seating].problem,
+        faults=_fault_lines(written),
+        part=Markup(markup),  # noqa: S704  # our own template made it, autoescaped
+    )
+    return site.renderer.html(request, page, max_age_s=0)
+
+
+def step_at_act(document: Document, deal: int, attempt: int, act: int) -> int:
+    """Find the step that a fault or decision before which so many acts were done is shown at; 0 without one."""
+    position = deal_position(document, deal, attempt)
+    steps = steps_of(document, position) if position is not None else []
+    here = [
+        index
+        for index, step in enumerate(steps)
+        if step.before == max(act, 0) and (step.kind in DECISIONS or step.kind is StepKind.FAULT)
+    ]
+    return next((index for index in here if steps[index].kind is StepKind.FAULT), here[0] if here else 0)
+
+
+def one_game(site: Site, game: str) -> LoadedGame:
+    """Give the checked document of a game; 404 and 409 where there is none yet."""
+    match_text, seating = parse_game(game)
+    loaded = load_games(site, *site.match(match_text))
+    if seating not in loaded:
+        raise HTTPException(404, f"There is no replay of seating {seating} of match {match_text}.")
+    return loaded[seating]
+
+
+@router.get("/games/{game}/replay.json", name="replay_json")
+def download_json(request: Request, site: SiteDep, game: str) -> Response:
+    """Give the replay document of a game as a file."""
+    written = one_game(site, game).document
+    return unchanged(request, written["digest"]) or download(
+        to_line(written), f"game-{game}.json", "application/json", etag=written["digest"]
+    )
+
+
+@router.get("/games/{game}/replay.txt", name="replay_text")
+def download_text(request: Request, site: SiteDep, game: str) -> Response:
+    """Give the text form of a game as a file."""
+    written = one_game(site, game).document
+    etag = written["digest"] + "-text"
+    return unchanged(request, etag) or download(
+        to_text(written), f"game-{game}.txt", "text/plain; charset=utf-8", etag=etag
+    )
