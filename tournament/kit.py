@@ -1,0 +1,90 @@
+"""What a bot writer starts from: a commented bot, or a folder with a bot, a test of it and the contest's options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from tournament.rules import Limits, Rules
+
+STARTER: Final = '''\
+"""My first bot: bids two with an ace and a card beside it, and plays the highest card it may."""
+
+from tournament.bot import Card, View
+
+
+class Bot:
+    def bid(self, view: View) -> int:
+        # view.legal holds the bids you may answer; 0 passes. view.hand holds your cards.
+        aces = [card for card in view.hand if card.rank == 14]
+        for ace in aces:
+            if sum(card.suit == ace.suit for card in view.hand) >= 2 and 2 in view.legal:
+                print("bidding two on", ace)  # shown by `tournament play`
+                return 2
+        return 0
+
+    def play(self, view: View) -> Card:
+        # The bidder leads to the first trick: the suit of that card is trumps.
+        if view.trump is None:
+            suits = [card.suit for card in view.legal]
+            return max(view.legal, key=lambda card: (suits.count(card.suit), card.rank))
+        return max(view.legal, key=lambda card: card.rank)
+
+    # def discard(self, view: View) -> tuple[Card, ...]:
+    #     """Only where the bidder takes cards; without it a sensible default is used."""
+    #     return view.legal[0]
+'''
+
+_TEST: Final = '''\
+"""Run with: pytest"""
+
+from my_bot import Bot
+
+import tournament
+from tournament.rules import Rules
+
+
+def test_my_bot_plays_a_game_without_a_fault() -> None:
+    rules = Rules.from_dict({rules})
+    played = tournament.play_game([Bot() for _ in range(rules.side_count)], rules, "a seed")
+    assert played.errors == ()
+'''
+
+_README: Final = """\
+# A bot for the contest
+
+- `my_bot.py`: your bot. `contest.json`: the rules and limits of this contest.
+- `tournament check my_bot.py {options}` loads it and plays a probe.
+- `tournament play my_bot.py simple {options}` shows a game.
+- `tournament compare my_bot.py simple {options}` says whether it is better.
+- `pytest` runs the test beside it.
+"""
+
+
+def starter_bot() -> str:
+    """Returns the source of a commented bot to start from."""
+    return STARTER
+
+
+def write_kit(folder: Path, rules: Rules, limits: Limits) -> None:
+    """Writes a starter folder: bot, a test of it, the options of the contest, a short guide.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True)
+    default = Rules.make(rules.game)
+    options = " ".join(
+        [f"--game {rules.game}"]
+        + [
+            f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+            for name, value in rules.to_dict().items()
+            if name != "game" and value != default.to_dict()[name]
+        ]
+    )
+    (folder / "my_bot.py").write_text(STARTER, encoding="utf-8")
+    (folder / "test_my_bot.py").write_text(_TEST.replace("{rules}", repr(rules.to_dict())), encoding="utf-8")
+    contest = {"rules": rules.to_dict(), "limits": limits.to_dict()}
+    (folder / "contest.json").write_text(json.dumps(contest, indent=2) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(_README.format(options=options), encoding="utf-8")
