@@ -1,8 +1,10 @@
 """The bytes between referee and guest: the first message, answers, error frames. Pure; believes nothing.
 
-The request pipe carries the first message (four bytes of length, a line of JSON, the files) and then questions, which
-are opaque here except that two bytes of length come first. The answer pipe carries frames of four bytes, `<HH`: the
-number of the question and the index into its legal actions. Indexes from 0xFF00 on are no answers.
+The request pipe carries the first message (four bytes of length, a few lines, the files) and then questions, which are
+opaque here except that two bytes of length come first. Rules and limits, the same for all guests of a tournament, go
+to the fork server as JSON, which reads them once; a plain process gets them as a line of its own. The answer pipe
+carries frames of four bytes, `<HH`: the number of the question and the index into its legal actions. Indexes from
+0xFF00 on are no answers.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 from tournament.game import FaultKind
 from tournament.rules import Limits, Rules
@@ -44,6 +46,9 @@ LOAD_KINDS: Final = frozenset({FaultKind.LOAD, FaultKind.MEMORY})
 PLAY_KINDS: Final = frozenset(ERROR_KINDS.values()) - {FaultKind.LOAD}
 
 
+Settings = tuple[Rules, Limits]
+
+
 class BadFrame(Exception):
     """Bytes that are no answer to the question: the fault `protocol`."""
 
@@ -67,32 +72,39 @@ class ErrorFrame:
     traceback: str
 
 
+def encode_settings(init: GuestInit) -> bytes:
+    """Returns rules and limits as JSON on one line."""
+    return json.dumps([init.rules.to_dict(), init.limits.to_dict()]).encode()
+
+
+def decode_settings(data: bytes) -> Settings:
+    """Reads what `encode_settings` wrote; it comes from the referee and is believed."""
+    rules, limits = json.loads(data)
+    return Rules.from_dict(rules), Limits.from_dict(limits)
+
+
 def encode_init(init: GuestInit, source: BotSource) -> bytes:
     """Returns the first message on the request pipe, its length in front."""
-    header = {
-        "rules": init.rules.to_dict(),
-        "limits": init.limits.to_dict(),
-        "seat": init.seat,
-        "random_seed": init.random_seed,
-        "files": [[path, len(content)] for path, content in source.files],
-    }
-    line = json.dumps(header, ensure_ascii=False).encode() + b"\n"
-    payload = b"".join((line, *(content for _, content in source.files)))
+    head = f"{init.seat} {init.random_seed} {len(source.files)}\n"
+    head += "".join(f"{len(content)} {path}\n" for path, content in source.files)
+    payload = b"".join((head.encode(), *(content for _, content in source.files)))
     return INIT_LENGTH.pack(len(payload)) + payload
 
 
-def decode_init(payload: bytes) -> tuple[GuestInit, BotSource]:
+def decode_init(payload: bytes, settings: Settings) -> tuple[GuestInit, BotSource]:
     """Reads the first message without its length; it comes from the referee and is believed."""
     line, _, rest = payload.partition(b"\n")
-    header: dict[str, Any] = json.loads(line)
-    init = GuestInit(
-        Rules.from_dict(header["rules"]), Limits.from_dict(header["limits"]), header["seat"], header["random_seed"]
-    )
+    seat, random_seed, count = line.decode().split()
+    entries = []
+    for _ in range(int(count)):
+        line, _, rest = rest.partition(b"\n")
+        size, _, path = line.decode().partition(" ")
+        entries.append((path, int(size)))
     files, start = [], 0
-    for path, size in header["files"]:
-        files.append((path, rest[start : start + size]))
-        start += size
-    return init, BotSource(tuple(files))
+    for path, length in entries:
+        files.append((path, rest[start : start + length]))
+        start += length
+    return GuestInit(*settings, int(seat), random_seed), BotSource(tuple(files))
 
 
 def encode_error(number: int, kind: FaultKind, text: str) -> bytes:

@@ -13,6 +13,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import io
+import linecache
 import os
 import signal
 import sys
@@ -22,10 +23,38 @@ from typing import Any, Final, NoReturn
 
 from tournament.adapter import BotError, SeatAdapter
 from tournament.intake import MODULES, OPTIONAL_MODULES
-from workers.sandbox.frames import ANSWER, INIT_LENGTH, READY, decode_init, encode_error
+from tournament.rules import Limits, Rules
+from tournament.source import MODULE, BotSource
+from workers.sandbox.frames import (
+    ANSWER,
+    INIT_LENGTH,
+    READY,
+    GuestInit,
+    Settings,
+    decode_init,
+    decode_settings,
+    encode_error,
+    encode_init,
+    encode_settings,
+)
 
 LOG_TEXT_LIMIT: Final = 49_152
 """Cut below the pipe's 64 KiB, so that the log can say that it was cut."""
+
+_WARM_UP_BOT: Final = b"""
+import random
+from tournament.bot import Card, View
+
+class Bot:
+    def __init__(self) -> None:
+        self.seen = {}
+
+    def bid(self, view):
+        return 0
+
+    def play(self, view):
+        return random.choice(view.legal)
+"""
 
 _READ_BYTES: Final = 4_096
 _OURS: Final = frozenset({"tournament", "bots", "workers", "dashboard"})
@@ -156,10 +185,25 @@ def _hide_path(function: Any) -> None:
     function.__code__ = function.__code__.replace(co_filename="<sandbox>")
 
 
-def serve(request_fd: int, answer_fd: int) -> NoReturn:
+def warm_up() -> None:
+    """Loads a bot a few times, before there are guests.
+
+    The interpreter writes into code that it runs for the first times, and every page written after the fork is a copy.
+    """
+    source = BotSource.of_file(_WARM_UP_BOT)
+    for _ in range(20):
+        rules, limits = decode_settings(encode_settings(GuestInit(Rules.make("cutthroat"), Limits(), 0, "")))
+        init, again = decode_init(encode_init(GuestInit(rules, limits, 0, "0"), source)[4:], (rules, limits))
+        SeatAdapter(init.rules, init.limits, init.seat).load(again, init.random_seed)
+        sys.meta_path[:] = sys.meta_path[-1:]
+        sys.modules.pop(MODULE)
+    linecache.clearcache()
+
+
+def serve(request_fd: int, answer_fd: int, settings: Settings) -> NoReturn:
     """Plays one bot at one seat until the referee ends this process."""
     read, write, pack = os.read, os.write, ANSWER.pack
-    answer = _load(request_fd, answer_fd)
+    answer = _load(request_fd, answer_fd, settings)
     write(answer_fd, READY)
     while True:
         data = read(request_fd, _READ_BYTES)
@@ -177,9 +221,9 @@ def serve(request_fd: int, answer_fd: int) -> NoReturn:
         write(answer_fd, frame)
 
 
-def _load(request_fd: int, answer_fd: int) -> Callable[[bytes], tuple[int, int]]:
+def _load(request_fd: int, answer_fd: int, settings: Settings) -> Callable[[bytes], tuple[int, int]]:
     (length,) = INIT_LENGTH.unpack(_read_exactly(request_fd, INIT_LENGTH.size))
-    init, source = decode_init(_read_exactly(request_fd, length))
+    init, source = decode_init(_read_exactly(request_fd, length), settings)
     if "numpy" in sys.modules:
         # Forked from one process, all guests would have the same state of the legacy generator.
         sys.modules["numpy"].random.seed(int(init.random_seed[:8], 16))
@@ -212,7 +256,10 @@ def main() -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
     import_modules(numpy=True)
     confine_python(refuse_open=True)
-    serve(request_fd, answer_fd)
+    settings = bytearray()
+    while not settings.endswith(b"\n"):
+        settings += _read_exactly(request_fd, 1)
+    serve(request_fd, answer_fd, decode_settings(bytes(settings)))
 
 
 if __name__ == "__main__":

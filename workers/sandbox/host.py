@@ -28,7 +28,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from tournament.game import FaultKind
-from tournament.rules import Limits
+from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from workers.sandbox import clocks
 from workers.sandbox.faults import LOG_LIMIT, GuestFault, SandboxFailure, safe_line, safe_text
@@ -43,6 +43,7 @@ from workers.sandbox.frames import (
     ErrorFrame,
     GuestInit,
     encode_init,
+    encode_settings,
     parse_answer,
 )
 from workers.sandbox.lockdown import Layers, syscall_name
@@ -180,20 +181,18 @@ class Sandbox:
         Raises:
             SandboxFailure: the fork server is gone.
         """
-        return self._spawn(init.limits, slot, init.rules.deal_limit, encode_init(init, source))
+        return self._spawn(init, slot, encode_init(init, source))
 
-    def _spawn(self, limits: Limits, slot: int, deal_limit: int, first: bytes) -> Guest:
+    def _spawn(self, init: GuestInit, slot: int, first: bytes) -> Guest:
+        limits = init.limits
         ends = (*os.pipe(), *os.pipe(), *os.pipe())
         request_r, request_w, answer_r, answer_w, log_r, log_w = ends
         os.set_blocking(log_w, False)
         os.set_blocking(log_r, False)
-        cpu_s = int(limits.load_cpu_s + limits.game_cpu_allowance_s(deal_limit)) + 10
+        cpu_s = int(limits.load_cpu_s + limits.game_cpu_allowance_s(init.rules.deal_limit)) + 10
+        message = SPAWN.pack(b"S", slot, limits.memory_bytes, min(cpu_s, 0x7FFF_FFFF)) + encode_settings(init)
         try:
-            socket.send_fds(
-                self._connection(),
-                [SPAWN.pack(b"S", slot, limits.memory_bytes, min(cpu_s, 0x7FFF_FFFF))],
-                [request_r, answer_w, log_w],
-            )
+            socket.send_fds(self._connection(), [message], [request_r, answer_w, log_w])
         except OSError as error:
             for end in ends:
                 os.close(end)
@@ -205,6 +204,11 @@ class Sandbox:
         self._guests.add(guest)
         self._wake.set()
         return guest
+
+    @property
+    def server_cpu_s(self) -> float:
+        """CPU seconds that the fork server has used."""
+        return (clocks.cpu_s(self._process.pid) or 0.0) if self._process else 0.0
 
     def confirm(self, guest: Guest) -> None:
         """Reads the fork server's replies until it has told of `guest`."""
@@ -282,7 +286,7 @@ class Sandbox:
 
     def _inspect(self, facts: dict[str, Any]) -> Confinement:
         """Makes a guest that gets no bot and checks, from outside, that it is locked down."""
-        guest = self._spawn(Limits(), 0, 1, b"")
+        guest = self._spawn(GuestInit(Rules.make("cutthroat"), Limits(), 0, ""), 0, b"")
         try:
             guest.wait_locked()
             status = clocks.status(guest.pid)

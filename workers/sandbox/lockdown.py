@@ -113,6 +113,9 @@ class Lockdown:
         self._layers = layers
         self._uid_base = uid_base
         self._pid = os.getpid()
+        # Made once: making an array type costs a guest more than the calls.
+        self._cap_header = (ctypes.c_uint32 * 2)(_CAP_VERSION_3, 0)
+        self._no_caps = (ctypes.c_uint32 * 6)()
         self.landlock_abi = self._landlock_version() if layers.landlock else 0
         self._ruleset_fd = self._make_ruleset() if self.landlock_abi else -1
         self._self_test: list[tuple[str, list[ctypes.c_long]]] = []
@@ -177,8 +180,7 @@ class Lockdown:
             return  # Root without the capability stays what it is, with no capability left.
 
     def _drop_capabilities(self) -> None:
-        header = (ctypes.c_uint32 * 2)(_CAP_VERSION_3, 0)
-        self._check("capset", self._libc.syscall(_SYS_CAPSET, header, (ctypes.c_uint32 * 6)()))
+        self._check("capset", self._libc.syscall(_SYS_CAPSET, self._cap_header, self._no_caps))
 
     def _limit(self, name: str, value: int) -> None:
         try:

@@ -10,6 +10,7 @@ Messages on the control socket (SEQPACKET): `SPAWN` with three descriptors, answ
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -18,12 +19,13 @@ import sys
 from struct import Struct
 from typing import Any, Final, NoReturn
 
+from tournament.rules import Limits, Rules
 from workers.sandbox import guest, policy
-from workers.sandbox.frames import LOCKED
+from workers.sandbox.frames import LOCKED, Settings, decode_settings
 from workers.sandbox.lockdown import Layers, Lockdown, LockdownError, address_space_bytes
 
 SPAWN: Final = Struct("<cIQI")
-"""`S`, the slot, bytes of memory, seconds of CPU at which the kernel kills."""
+"""`S`, the slot, bytes of memory, seconds of CPU at which the kernel kills; behind it rules and limits as JSON."""
 REAP: Final = Struct("<cI")
 SPAWNED: Final = Struct("<cI")
 REAPED: Final = Struct("<ciddQ")
@@ -46,6 +48,7 @@ def main(argv: list[str]) -> None:
         return
     modules = guest.import_modules(numpy=configuration["numpy"])
     guest.confine_python(refuse_open=False)
+    guest.warm_up()
     gc.disable()
     gc.collect()
     gc.freeze()
@@ -61,15 +64,21 @@ def main(argv: list[str]) -> None:
 
 def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int) -> NoReturn:
     """Forks a guest, or waits for the end of one, whenever the host says so; ends with it."""
+    # Not os.fork: what that does in the child is for processes with threads, and touches 200 pages more.
+    fork = ctypes.PyDLL(None).fork
+    known, settings = b"", (Rules.make("cutthroat"), Limits())
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, 64, 3, socket.MSG_CMSG_CLOEXEC)
+        message, descriptors, _, _ = socket.recv_fds(control, 4096, 3, socket.MSG_CMSG_CLOEXEC)
         if not message:
             raise BrokenPipeError("the host has closed the connection")
         if message[:1] == b"S":
-            _, slot, memory_bytes, cpu_s = SPAWN.unpack(message)
-            pid = os.fork()
+            _, slot, memory_bytes, cpu_s = SPAWN.unpack_from(message)
+            encoded = message[SPAWN.size :]
+            if encoded != known:
+                known, settings = encoded, decode_settings(encoded)
+            pid = fork()
             if pid == 0:
-                _become_guest(descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s)
+                _become_guest(descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s, settings)
             for descriptor in descriptors:
                 os.close(descriptor)
             pidfd = os.pidfd_open(pid)
@@ -94,7 +103,9 @@ def _arrange_descriptors(inherited: int) -> socket.socket:
     return socket.socket(fileno=_CONTROL_FD)
 
 
-def _become_guest(descriptors: list[int], lockdown: Lockdown, slot: int, memory_bytes: int, cpu_s: int) -> NoReturn:
+def _become_guest(
+    descriptors: list[int], lockdown: Lockdown, slot: int, memory_bytes: int, cpu_s: int, settings: Settings
+) -> NoReturn:
     try:
         request, answer, log = descriptors
         os.dup2(request, policy.REQUEST_FD)
@@ -107,7 +118,7 @@ def _become_guest(descriptors: list[int], lockdown: Lockdown, slot: int, memory_
         os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
         os._exit(NOT_LOCKED_STATUS)
     try:
-        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD)
+        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD, settings)
     except BaseException as error:  # noqa: BLE001  # the bot broke the loop: an exit like any other
         os.write(2, f"{type(error).__name__}\n"[:200].encode("utf-8", "replace"))
     finally:
