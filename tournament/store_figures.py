@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import Final
@@ -15,6 +16,7 @@ from typing import Final
 from sqlalchemy import Connection, func, select
 
 from tournament import seeds
+from tournament.models import MatchState
 from tournament.results import BID_LEVELS, Tally, comparisons
 from tournament.rules import Rules
 from tournament.store_database import ENTRANT, MATCH, TALLY, TOURNAMENT, NotFound
@@ -26,16 +28,15 @@ _TALLY: Final = ("points", "deals", "faults", *(f"{word}{level}" for word in ("b
 
 _SQUARES: Final = (("points", "points"), ("points", "deals"), ("deals", "deals"))
 
-_Sums = dict[tuple[int, ...], list[int]]
-
 
 @dataclass(slots=True)
 class _Kept:
-    """The sums of a tournament up to a record order: blocks by entrants, totals by (position,)."""
+    """The figures of a tournament up to a record order, by what they belong to."""
 
     order: int = 0
-    blocks: _Sums = field(default_factory=dict)
-    totals: _Sums = field(default_factory=dict)
+    blocks: dict[tuple[int, ...], ScoreBlock] = field(default_factory=dict)
+    totals: dict[int, EntrantTotals] = field(default_factory=dict)
+    figures: Figures = field(default_factory=lambda: Figures(0, (), ()))
 
 
 class FigureReads(GameReads):
@@ -61,50 +62,64 @@ class FigureReads(GameReads):
             kept = self._kept.get(tournament_id)
             if kept is None or kept.order < row.last_void_order:
                 kept = self._kept[tournament_id] = _Kept()
-            if kept.order < row.last_order:
-                _add(kept.blocks, _block_sums(connection, tournament_id, kept.order))
-                _add(kept.totals, _total_sums(connection, tournament_id, kept.order))
+            if kept.order < row.last_order or not kept.figures.totals:
+                rules = Rules.from_dict(json.loads(row.rules))
+                for block in _blocks(connection, tournament_id, rules, kept.order):
+                    before = kept.blocks.get(block.entrants)
+                    kept.blocks[block.entrants] = block if before is None else before + block
+                for entrant, total in _totals(connection, tournament_id, kept.order):
+                    kept.totals[entrant] = kept.totals.get(entrant, EntrantTotals()) + total
+                count = select(func.count()).select_from(ENTRANT).where(ENTRANT.c.tournament_id == tournament_id)
+                entrants = int(connection.scalar(count) or 0)
                 kept.order = row.last_order
-            count = select(func.count()).select_from(ENTRANT).where(ENTRANT.c.tournament_id == tournament_id)
-            entrants = int(connection.scalar(count) or 0)
-            rules = Rules.from_dict(json.loads(row.rules))
-            nothing = [0] * (1 + len(_TALLY) + len(_SQUARES))
-            totals = tuple(_totals(kept.totals.get((position,), nothing)) for position in range(entrants))
-            return Figures(kept.order, _blocks(rules, kept.blocks), totals)
+                kept.figures = Figures(
+                    kept.order,
+                    tuple(kept.blocks[key] for key in sorted(kept.blocks)),
+                    tuple(kept.totals.get(entrant, EntrantTotals()) for entrant in range(entrants)),
+                )
+            return kept.figures
 
     def blocks(self, tournament_id: int, *, after: int = 0, until: int | None = None) -> tuple[ScoreBlock, ...]:
         """Returns the sums over the matches whose record order is above `after` and at most `until`, for histories."""
         rules = self.tournament(tournament_id).rules
         with self.read() as connection:
-            return _blocks(rules, _block_sums(connection, tournament_id, after, until))
+            return tuple(
+                sorted(_blocks(connection, tournament_id, rules, after, until), key=lambda each: each.entrants)
+            )
 
 
-def _add(sums: _Sums, more: _Sums) -> None:
-    for key, numbers in more.items():
-        before = sums.get(key)
-        sums[key] = numbers if before is None else [one + other for one, other in zip(before, numbers, strict=True)]
-
-
-def _block_sums(connection: Connection, tournament_id: int, after: int, until: int | None = None) -> _Sums:
-    """Returns for each set of entrants: matches, then sums of scores, then sums of their products."""
-    scores = [func.coalesce(MATCH.c[name], 0) for name in _SCORES]
+def _blocks(
+    connection: Connection, tournament_id: int, rules: Rules, after: int, until: int | None = None
+) -> Iterator[ScoreBlock]:
+    """Yields the sums over the matches recorded between two orders, one block for each set of entrants."""
+    pairs = 1 if rules.side_count == 2 else 3
+    scores = [func.coalesce(MATCH.c[name], 0) for name in _SCORES[:pairs]]
     products = [func.sum(one * other) for one, other in combinations_with_replacement(scores, 2)]
     who = (MATCH.c.e0, MATCH.c.e1, MATCH.c.e2)
     query = (
         select(*who, func.count(), *map(func.sum, scores), *products)
-        .where(MATCH.c.tournament_id == tournament_id, MATCH.c.record_order > after)
+        .where(MATCH.c.tournament_id == tournament_id)
+        # Both say the same of all matches; the first walks along the index by entrants and need not sort.
+        .where(MATCH.c.record_order > after if after else MATCH.c.state == MatchState.DONE)
         .group_by(*who)
     )
     if until is not None:
         query = query.where(MATCH.c.record_order <= until)
-    return {
-        tuple(entrant for entrant in row[:3] if entrant is not None): [int(number) for number in row[3:]]
-        for row in connection.execute(query)
+    games = {
+        count: tuple(comparisons(rules, seeds.seatings(rules, count)).values())
+        for count in range(2, rules.side_count + 1)
     }
+    for first, second, third, matches, *sums in connection.execute(query):
+        # PostgreSQL sums whole numbers to decimals.
+        numbers = tuple(map(int, sums))
+        if third is None:
+            yield ScoreBlock((first, second), games[2], matches, numbers[:1], numbers[pairs : pairs + 1])
+        else:
+            yield ScoreBlock((first, second, third), games[3], matches, numbers[:pairs], numbers[pairs:])
 
 
-def _total_sums(connection: Connection, tournament_id: int, after: int) -> _Sums:
-    """Returns for each entrant: matches, then the sums of its tallies and of the products of points and deals."""
+def _totals(connection: Connection, tournament_id: int, after: int) -> Iterator[tuple[int, EntrantTotals]]:
+    """Yields what each entrant did in the matches recorded after an order."""
     products = [func.sum(TALLY.c[one] * TALLY.c[other]) for one, other in _SQUARES]
     query = (
         select(TALLY.c.entrant, func.count(), *(func.sum(TALLY.c[name]) for name in _TALLY), *products)
@@ -114,30 +129,7 @@ def _total_sums(connection: Connection, tournament_id: int, after: int) -> _Sums
     if after:
         recorded = select(MATCH.c.id).where(MATCH.c.tournament_id == tournament_id, MATCH.c.record_order > after)
         query = query.where(TALLY.c.match_id.in_(recorded))
-    return {(row[0],): [int(number) for number in row[1:]] for row in connection.execute(query)}
-
-
-def _blocks(rules: Rules, sums: _Sums) -> tuple[ScoreBlock, ...]:
-    games = {
-        count: tuple(comparisons(rules, seeds.seatings(rules, count)).values()) for count in {len(key) for key in sums}
-    }
-    blocks = []
-    for entrants, numbers in sorted(sums.items()):
-        pair = len(entrants) == 2
-        matches, scores, products = numbers[0], numbers[1:4], numbers[4:]
-        blocks.append(
-            ScoreBlock(
-                entrants,
-                games[len(entrants)],
-                matches,
-                tuple(scores[:1] if pair else scores),
-                tuple(products[:1] if pair else products),
-            )
-        )
-    return tuple(blocks)
-
-
-def _totals(numbers: list[int]) -> EntrantTotals:
-    matches, points, deals, faults, two, three, four, made_two, made_three, made_four, *products = numbers
-    tally = Tally(points, deals, (two, three, four), (made_two, made_three, made_four))
-    return EntrantTotals(matches, faults, tally, *products)
+    for entrant, matches, *sums in connection.execute(query):
+        points, deals, faults, two, three, four, made_two, made_three, made_four, *squares = map(int, sums)
+        tally = Tally(points, deals, (two, three, four), (made_two, made_three, made_four))
+        yield entrant, EntrantTotals(matches, faults, tally, *squares)

@@ -190,7 +190,10 @@ class Reads(Database):
     def running_matches(self, tournament_id: int | None = None, limit: int = PAGE) -> list[MatchInfo]:
         """Returns leased matches, of one tournament or of all, those whose leases end first."""
         query = (
-            select(MATCH).where(MATCH.c.lease_until.is_not(None)).order_by(MATCH.c.lease_until, MATCH.c.id).limit(limit)
+            select(MATCH)
+            .where(MATCH.c.state == MatchState.LEASED)
+            .order_by(MATCH.c.lease_until, MATCH.c.id)
+            .limit(limit)
         )
         if tournament_id is not None:
             query = query.where(MATCH.c.tournament_id == tournament_id)

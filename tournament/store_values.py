@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from operator import add
 from typing import Any
 
 from tournament.game import End, FaultKind
@@ -244,6 +245,12 @@ class ScoreBlock:
     sums: tuple[int, ...]
     products: tuple[int, ...]
 
+    def __add__(self, other: ScoreBlock) -> ScoreBlock:
+        """Returns the sums over both blocks' matches, of the same entrants."""
+        sums = tuple(map(add, self.sums, other.sums))
+        products = tuple(map(add, self.products, other.products))
+        return ScoreBlock(self.entrants, self.games, self.matches + other.matches, sums, products)
+
 
 @dataclass(frozen=True, slots=True)
 class EntrantTotals:
@@ -255,12 +262,16 @@ class EntrantTotals:
         deals_squared: sum of its deals squared.
     """
 
-    matches: int
-    faults: int
-    tally: Tally
-    points_squared: int
-    points_deals: int
-    deals_squared: int
+    matches: int = 0
+    faults: int = 0
+    tally: Tally = field(default_factory=Tally)
+    points_squared: int = 0
+    points_deals: int = 0
+    deals_squared: int = 0
+
+    def __add__(self, other: EntrantTotals) -> EntrantTotals:
+        """Returns the sums over both."""
+        return EntrantTotals(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
