@@ -64,7 +64,7 @@ RULES = (
     Rule(("tournament", "tournament.*"), ("tournament", "tournament.*"), ()),
     Rule(("workers.sandbox", "workers.sandbox.*"), ("tournament", *PURE, "tournament.intake", "workers.sandbox*"), ()),
     Rule(
-        ("workers.app", "workers.tasks", "workers.coordinator*", "workers.recorder*"),
+        ("workers.app", "workers.tasks", "workers.worker", "workers.coordinator*", "workers.recorder*"),
         ("tournament", "tournament.*", "workers.*"),
         ("celery", "kombu", "redis", "sqlmodel", "sqlalchemy", "pydantic", "prometheus_client"),
     ),

@@ -6,32 +6,51 @@ import sys
 
 import typer
 
-from tournament import cli_bots, cli_compare, cli_ratings, cli_run
 from tournament.cli_common import TOURNAMENTS, Refused, notes
 from tournament.intake import UploadRefused
 from tournament.settings import SettingsError
-from tournament.store import StoreError
 from workers.sandbox.faults import SandboxFailure
 
-app = typer.Typer(
-    name="tournament",
-    help="Round robins for programs that play Canadian and Wisconsin Smear.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for part in (cli_bots, cli_compare, cli_run):
-    app.registered_commands += part.app.registered_commands
-for command in (cli_ratings.rate, cli_ratings.sprt):
-    app.command(rich_help_panel=TOURNAMENTS)(command)
+LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify"})
+"""Commands that need neither the store nor the ratings: they start in a fraction of the time without them."""
+
+
+def make_app(command: str = "") -> typer.Typer:
+    """Makes the command line; with one of the `LIGHT` commands only what that needs is imported."""
+    from tournament import cli_bots
+
+    app = typer.Typer(
+        name="tournament",
+        help="Round robins for programs that play Canadian and Wisconsin Smear.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    parts = [cli_bots.app]
+    if command not in LIGHT:
+        from tournament import cli_compare, cli_ratings, cli_run, cli_servers
+
+        parts += [cli_compare.app, cli_run.app, cli_servers.app]
+        for function in (cli_ratings.rate, cli_ratings.sprt):
+            app.command(rich_help_panel=TOURNAMENTS)(function)
+    for part in parts:
+        app.registered_commands += part.registered_commands
+    return app
 
 
 def main() -> None:
     """Runs the command; wrong input gets one line and exit status 2, never a stack trace."""
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    wrong: tuple[type[Exception], ...] = (Refused, SettingsError, UploadRefused)
     try:
+        app = make_app(command)
+        if command not in LIGHT:
+            from tournament.store import StoreError
+
+            wrong += (StoreError,)
         app()
-    except (Refused, SettingsError, StoreError, UploadRefused) as error:
+    except wrong as error:
         notes.print(f"tournament: {error}", style="red", markup=False)
         sys.exit(2)
     except SandboxFailure as failure:

@@ -1,0 +1,325 @@
+"""The commands of servers: serve, worker, coordinator, workers, migrate, doctor."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.table import Table
+from sqlalchemy.exc import SQLAlchemyError
+
+from tournament.cli_common import SERVERS, Refused, notes, out, print_json
+from tournament.cli_run import Db, Json, core_count
+from tournament.environment import environment, fingerprint
+from tournament.lock import CoordinatorLock
+from tournament.metrics import ALIVE_S, CONTENT_TYPE, exposition
+from tournament.settings import Settings
+from tournament.store import Store
+from tournament.store_cluster import COORDINATOR
+from workers.embedded import play_while
+from workers.local import LocalExecutor
+from workers.logs import log_to
+from workers.sandbox.faults import SandboxFailure
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from workers.sandbox.host import Sandbox
+
+app = typer.Typer()
+
+READY_S: Final = 60.0
+"""How long a server waits for its database: one that starts or recovers says so for a while."""
+
+STOP_S: Final = 3
+_DISTRIBUTED: Final = "this needs Celery and Redis: install the extra `distributed`"
+
+
+@app.command(rich_help_panel=SERVERS)
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    web_only: Annotated[bool, typer.Option("--web-only", help="Play nothing: others do, as in a cluster.")] = False,
+    lan: Annotated[
+        bool, typer.Option("--lan", help="Listen for the whole local network, and print the address.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(help="Matches side by side.", min=1, show_default="one a core")] = None,
+    db: Db = None,
+) -> None:
+    """Serve the site, and play what runs in its SQLite file on this machine's cores."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise Refused("the site needs more packages: install the extra `server`") from None
+    log_to()
+    with closing(_store(db)) as store:
+        if store.path is None and not web_only:
+            raise Refused("serve plays on SQLite only: with PostgreSQL use --web-only, a coordinator and workers")
+        site = make_site(store)
+        stop = threading.Event()
+        player: threading.Thread | None = None
+        if store.path is not None and not web_only:
+            arguments = (store, store.path, lambda: LocalExecutor(jobs or core_count()), stop)
+            player = threading.Thread(target=play_while, args=arguments, name="play")
+            player.start()
+        try:
+            if lan:
+                host = "0.0.0.0"  # noqa: S104  # that is what was asked for
+                _say_address(port)
+            else:
+                notes.print(f"The site is at http://{host}:{port}/", markup=False)
+            # Without an end to its patience a server with one open stream of events never stops.
+            uvicorn.run(site, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=STOP_S)
+        finally:
+            stop.set()
+            if player is not None:
+                player.join()
+
+
+def make_site(store: Store) -> FastAPI:
+    """Makes the site with `/metrics`."""
+    from fastapi import Response
+
+    from dashboard.app import create_app
+
+    site = create_app(store)
+
+    def metrics() -> Response:
+        held = [info.id for info in store.tournaments() if info.held_at is not None]
+        return Response(exposition(store, hidden=held), media_type=CONTENT_TYPE)
+
+    site.add_api_route("/metrics", metrics, include_in_schema=False)
+    return site
+
+
+@app.command(rich_help_panel=SERVERS)
+def worker(
+    slots: Annotated[int | None, typer.Option(help="Matches side by side.", min=1, show_default="one a core")] = None,
+    name: Annotated[str | None, typer.Option(help="Name among the workers.", show_default="host:process")] = None,
+) -> None:
+    """Play matches that come through Redis (TOURNAMENT_BROKER_URL); TERM ends it after what it plays."""
+    settings = Settings.from_environment(os.environ)
+    try:
+        from workers.worker import run_worker
+    except ImportError:
+        raise Refused(_DISTRIBUTED) from None
+    log_to()
+    # Refuses to start where a layer is missing, and tells which modules bots find here.
+    with _sandbox() as sandbox:
+        offered = environment(sandbox.confinement.modules)
+    hostname = socket.gethostname()
+    run_worker(
+        _broker(settings),
+        name=name or f"{hostname}:{os.getpid()}",
+        hostname=hostname,
+        slots=slots or core_count(),
+        environment=offered,
+    )
+
+
+@app.command(rich_help_panel=SERVERS)
+def coordinator(
+    drain: Annotated[bool, typer.Option("--drain", help="Hand out nothing; end when nothing is being played.")] = False,
+    queue_lease: Annotated[float, typer.Option(help="Seconds a match may wait in the queue.", min=1)] = 600.0,
+    beat_lease: Annotated[float, typer.Option(help="Seconds a worker may be silent.", min=1)] = 60.0,
+    attempts: Annotated[int, typer.Option(help="Leases a match may lose before it has failed.", min=1)] = 5,
+    db: Db = None,
+) -> None:
+    """Hand out matches to workers through Redis, record what they send, take back what is lost."""
+    settings = Settings.from_environment(os.environ, db)
+    try:
+        from workers.coordinator import Coordinator, Pace, RedisPublisher
+        from workers.recorder import Recorder, RecorderLoop
+    except ImportError:
+        raise Refused(_DISTRIBUTED) from None
+    from workers.app import make_app, recorder_connection, redis_client
+    from workers.estimates import Estimates
+    from workers.tickets import Tickets
+
+    broker, key = _broker(settings), settings.signing_key
+    if not key:
+        raise Refused("TOURNAMENT_SIGNING_KEY is not set: expected a long random text, the same for all coordinators")
+    log_to()
+    stop = _stopped_by_signals()
+    with closing(_store(db)) as store:
+        if store.path is not None and not CoordinatorLock(store.path).acquire():
+            raise Refused(f"another process plays the matches of {store.path}")
+        tickets, estimates = Tickets(store, key), Estimates(store.match_seconds)
+        recorder = Recorder(store, tickets, estimates, beat_lease_s=beat_lease, max_losses=attempts)
+        loop = RecorderLoop(recorder_connection(broker), recorder, stop)
+        thread = threading.Thread(target=loop.run_until_stopped, name="recorder")
+        thread.start()
+        try:
+            Coordinator(
+                store,
+                tickets,
+                RedisPublisher(make_app(broker), redis_client(broker)),
+                estimates,
+                environment(),
+                f"{socket.gethostname()}:{os.getpid()}",
+                Pace(queue_lease_s=queue_lease, beat_lease_s=beat_lease, max_losses=attempts),
+            ).run(stop, drain=drain)
+        finally:
+            stop.set()
+            thread.join()
+
+
+@app.command(rich_help_panel=SERVERS)
+def workers(db: Db = None, json: Json = False) -> None:
+    """Show who plays: workers, their slots, what they play, and why some get no work."""
+    with closing(_store(db)) as store:
+        now = store.now()
+        playing: dict[str, int] = {}
+        for match in store.running_matches(limit=10_000):
+            playing[match.worker or ""] = playing.get(match.worker or "", 0) + 1
+        rows = [
+            {
+                "worker": each.name,
+                "alive": each.seen_at > now - ALIVE_S,
+                "silent_s": round(max(0.0, now - each.seen_at), 1),
+                "slots": each.slots,
+                "matches": playing.get(each.name, 0),
+                "python": each.environment.get("python"),
+                "environment": fingerprint(each.environment),
+                "refused": each.refused,
+            }
+            for each in store.workers()
+        ]
+    if json:
+        print_json(rows)
+        return
+    shown = Table(title="Workers and coordinators", title_justify="left")
+    for column in ("name", "", "slots", "matches", "Python", "environment", "no work, because"):
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        alive = "alive" if row["alive"] else f"silent for {row['silent_s']:.0f} s"
+        slots = "–" if str(row["worker"]).startswith(COORDINATOR) else row["slots"]
+        values = (row["worker"], alive, slots, row["matches"], row["python"], row["environment"], row["refused"] or "")
+        shown.add_row(*map(str, values))
+    out.print(shown)
+
+
+@app.command(rich_help_panel=SERVERS)
+def migrate(db: Db = None) -> None:
+    """Make the tables of a database, or bring them up to date."""
+    with closing(_store(db)) as store:
+        out.print(f"The tables of {_safe(store.url)} are up to date.", markup=False)
+
+
+@app.command(rich_help_panel=SERVERS)
+def doctor(db: Db = None) -> None:
+    """Say what works on this machine: sandbox, environment, database, broker; status 1 if something does not."""
+    settings = Settings.from_environment(os.environ, db)
+    checks = [_check_sandbox(), _check_database(settings), _check_broker(settings)]
+    here = environment()
+    out.print(f"environment {fingerprint(here)}: {here['python']}, rules engine {here['engine'][:12]}")
+    for name, good, text in checks:
+        out.print(f"{'ok  ' if good else 'BAD '} {name}: {text}", markup=False)
+    if not all(good for _, good, _ in checks):
+        raise typer.Exit(1)
+
+
+def _check_sandbox() -> tuple[str, bool, str]:
+    try:
+        with _sandbox() as sandbox:
+            found = sandbox.confinement
+    except SandboxFailure as failure:
+        return "sandbox", False, str(failure)
+    landlock = f"Landlock {found.landlock_abi}" if found.landlock_abi else "no Landlock in this kernel"
+    user = (
+        "a user of its own for each seat" if found.own_uid else "all guests run as this user (start as root for more)"
+    )
+    return "sandbox", True, f"seccomp, resource limits, {landlock}; {user}; {len(found.modules)} modules"
+
+
+def _check_database(settings: Settings) -> tuple[str, bool, str]:
+    store = Store(settings.database_url)
+    if store.path is not None and not store.path.exists():
+        return "database", True, f"{store.path} does not exist yet"
+    with closing(store):
+        try:
+            count = len(store.tournaments())
+        except SQLAlchemyError as error:
+            return "database", False, f"{_safe(store.url)}: {str(error).partition(chr(10))[0]}"
+    return "database", True, f"{_safe(store.url)} answers, {count} tournaments on its first page"
+
+
+def _check_broker(settings: Settings) -> tuple[str, bool, str]:
+    if settings.broker_url is None:
+        return "broker", True, "none: TOURNAMENT_BROKER_URL is not set"
+    try:
+        import redis
+
+        from workers.app import redis_client, safe_url
+    except ImportError:
+        return "broker", False, _DISTRIBUTED
+    with closing(redis_client(settings.broker_url)) as client:
+        try:
+            client.ping()
+        except redis.RedisError as error:
+            return "broker", False, f"{safe_url(settings.broker_url)}: {error}"
+    return "broker", True, f"{safe_url(settings.broker_url)} answers"
+
+
+def _sandbox() -> Sandbox:
+    try:
+        from workers.sandbox.host import Sandbox
+    except ImportError:
+        raise SandboxFailure("matches are played on Linux only") from None
+    return Sandbox()
+
+
+def _store(db: str | None) -> Store:
+    store = Store(Settings.from_environment(os.environ, db).database_url)
+    if not store.is_sqlite:
+        store.wait_until_ready(READY_S)
+    store.migrate()
+    return store
+
+
+def _broker(settings: Settings) -> str:
+    if not settings.broker_url:
+        raise Refused("TOURNAMENT_BROKER_URL is not set: expected redis://USER:PASSWORD@HOST:PORT/0, or its _FILE")
+    return settings.broker_url
+
+
+def _safe(url: str) -> str:
+    from sqlalchemy.engine import make_url
+
+    return make_url(url).render_as_string(hide_password=True)
+
+
+def _stopped_by_signals() -> threading.Event:
+    stop = threading.Event()
+
+    def end(number: int, frame: Any) -> None:
+        del number, frame
+        stop.set()
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, end)
+    return stop
+
+
+def _say_address(port: int) -> None:
+    """Prints the address in the local network, and its QR code."""
+    import segno
+
+    url = f"http://{lan_address()}:{port}/"
+    notes.print(f"The site is at {url} for everybody in this network, over plain HTTP.", markup=False)
+    segno.make(url).terminal(out=sys.stderr, compact=True)
+
+
+def lan_address() -> str:
+    """Returns the address under which others in the network reach this machine; the name of this host failing that."""
+    # No packet is sent: a UDP socket only picks the way that it would take (192.0.2.1 belongs to nobody).
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))
+        return str(probe.getsockname()[0])
+    return socket.gethostname()

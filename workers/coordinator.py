@@ -1,0 +1,336 @@
+"""The coordinator: leases matches, commits, then publishes; takes back what is lost; keeps the broker short of work.
+
+Everything it knows is in the database, so that it may be killed at any time, and two may run: every transition of a
+match is one conditional statement. A crash between commit and publish costs one lease time, never a match.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import redis
+from celery import Celery  # type: ignore[import-untyped]
+from kombu.exceptions import OperationalError as BrokerAway
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from tournament.environment import Environment, difference, fingerprint
+from tournament.store import Store
+from tournament.store_cluster import COORDINATOR, Active, active, cancelled_since, never_started, pin_environment
+from tournament.store_values import LeasedMatch
+from tournament.wire import MatchTask
+from workers.app import PLAY
+from workers.estimates import Estimates
+from workers.referee import match_wall_limit_s
+from workers.tickets import (
+    CANCELLED,
+    CHUNK_LIMIT_S,
+    EPOCH,
+    RESULTS,
+    WANTED,
+    Chunk,
+    Ticket,
+    Tickets,
+    match_queue,
+    source_key,
+)
+
+ANNOUNCE_S: Final = 20.0
+ALIVE_S: Final = 60.0
+FORGET_S: Final = 86_400.0
+CANCELLED_S: Final = 3_600
+SOURCE_S: Final = 7_200
+GRACE_S: Final = 30.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much is handed out, for how long, and how often the coordinator looks.
+
+    Attributes:
+        queue_lease_s: the lease of a match that waits in the queue.
+        beat_lease_s: the lease of a match after a beat; the next beat and a reconnect fit in.
+        max_losses: leases that a match may lose before it has failed.
+        chunk_s: expected time of the matches in one message.
+        chunk_matches: most matches in one message.
+        chunks_per_slot: messages in flight for each slot.
+        least_chunks: messages in flight however few slots there are.
+        results_waiting: messages in the results queue beyond which nothing more is handed out.
+        tick_s: time between two looks.
+    """
+
+    queue_lease_s: float = 600.0
+    beat_lease_s: float = 60.0
+    max_losses: int = 5
+    chunk_s: float = 2.0
+    chunk_matches: int = 20
+    chunks_per_slot: int = 3
+    least_chunks: int = 8
+    results_waiting: int = 500
+    tick_s: float = 0.5
+
+
+class Publisher(Protocol):
+    """What a coordinator needs of the broker."""
+
+    def remembers(self) -> bool:
+        """Tells whether the broker still holds what was published since `remember`."""
+
+    def remember(self) -> None:
+        """Marks the broker's memory as it is now."""
+
+    def results_waiting(self) -> int:
+        """Returns how many messages of workers wait for the recorder."""
+
+    def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
+        """Says which tournaments run under which environments."""
+
+    def cancel(self, tournaments: Sequence[int]) -> None:
+        """Says which tournaments need not be played any more."""
+
+    def keep_source(self, sha256: str, packed: Callable[[], bytes]) -> None:
+        """Keeps a bot's source there for a while; `packed` is asked only if it is not there."""
+
+    def publish(self, queue: str, chunk: Chunk, *, expires_s: float, time_limit_s: float) -> None:
+        """Publishes a chunk of matches."""
+
+
+class RedisPublisher:
+    """The broker, with the coordinator's account."""
+
+    def __init__(self, app: Celery, client: redis.Redis) -> None:
+        self._app = app
+        self._client: Any = client
+
+    def _run_id(self) -> bytes:
+        return str(self._client.info("server")["run_id"]).encode()
+
+    def remembers(self) -> bool:
+        """Tells whether this is the Redis that was marked: another run, or one that was emptied, is not."""
+        return bool(self._client.get(EPOCH) == self._run_id())
+
+    def remember(self) -> None:
+        """Marks this run of Redis."""
+        self._client.set(EPOCH, self._run_id())
+
+    def results_waiting(self) -> int:
+        """Returns the length of the results queue."""
+        return int(self._client.llen(RESULTS))
+
+    def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
+        """Leaves a note that workers read."""
+        self._client.set(WANTED, json.dumps(environments), ex=CANCELLED_S)
+
+    def cancel(self, tournaments: Sequence[int]) -> None:
+        """Fills the set that workers look into before each match."""
+        if tournaments:
+            self._client.sadd(CANCELLED, *map(str, tournaments))
+            self._client.expire(CANCELLED, CANCELLED_S)
+
+    def keep_source(self, sha256: str, packed: Callable[[], bytes]) -> None:
+        """Prolongs the life of a source, or puts it there."""
+        if not self._client.expire(source_key(sha256), SOURCE_S):
+            self._client.set(source_key(sha256), packed(), ex=SOURCE_S)
+
+    def publish(self, queue: str, chunk: Chunk, *, expires_s: float, time_limit_s: float) -> None:
+        """Sends the chunk as the task `play`; what is not taken in time is dropped by the worker."""
+        self._app.send_task(
+            PLAY, args=[chunk.to_json()], queue=queue, expires=expires_s, time_limit=time_limit_s, ignore_result=True,
+            retry=True, retry_policy={"max_retries": 1, "interval_start": 0.1},  # for a stale connection
+        )  # fmt: skip
+
+
+class Coordinator:
+    """Decides what is handed out and when; one `tick` is one look at everything."""
+
+    def __init__(
+        self,
+        store: Store,
+        tickets: Tickets,
+        publisher: Publisher,
+        estimates: Estimates,
+        environment: Environment,
+        name: str,
+        pace: Pace = Pace(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepares to coordinate.
+
+        Args:
+            store: the truth.
+            tickets: signs the leases.
+            publisher: the broker.
+            estimates: how long matches take.
+            environment: of this process; tournaments that name none are played under it.
+            name: of this coordinator, among several.
+            pace: how much and how often.
+            clock: monotonic seconds.
+        """
+        self._store = store
+        self._tickets = tickets
+        self._publisher = publisher
+        self._estimates = estimates
+        self._environment = environment
+        self._name = COORDINATOR + name
+        self._pace = pace
+        self._clock = clock
+        self._announced_s: float | None = None
+        self._told: dict[int, str] = {}
+
+    def run(self, stop: threading.Event, *, drain: bool = False) -> None:
+        """Looks again and again until told to stop, whatever database and broker do.
+
+        Args:
+            stop: ends it.
+            drain: hand out nothing, and end when nothing is out any more.
+        """
+        away = False
+        while not stop.is_set():
+            try:
+                self.tick(hand_out=not drain)
+                if drain and not any(each.leased for each in active(self._store)):
+                    return
+            except (OperationalError, InterfaceError, redis.RedisError, BrokerAway, OSError) as error:
+                if not away:
+                    logger.warning("database or broker is away: %s", str(error).partition("\n")[0])
+                away = True
+            else:
+                if away:
+                    logger.info("database and broker are back")
+                away = False
+            stop.wait(self._pace.tick_s)
+
+    def tick(self, *, hand_out: bool = True) -> int:
+        """Takes back what is lost and hands out what is wanted. Returns how many matches were published."""
+        self._announce()
+        self._take_back()
+        self._publisher.cancel(cancelled_since(self._store, CANCELLED_S))
+        running = self._pinned(active(self._store))
+        self._publisher.want([(each.id, each.environment) for each in running])
+        if not hand_out or self._publisher.results_waiting() > self._pace.results_waiting:
+            return 0
+        slots = self._slots()
+        published = 0
+        for mark in dict.fromkeys(fingerprint(each.environment) for each in running):
+            group = [each for each in running if fingerprint(each.environment) == mark]
+            if self._can_judge(group[0]):
+                published += self._top_up(group, slots.get(mark, 0), alone=len(group) == len(running))
+        return published
+
+    def _announce(self) -> None:
+        now_s = self._clock()
+        if self._announced_s is None or now_s - self._announced_s > ANNOUNCE_S:
+            self._store.announce(self._name, 0, self._environment)
+            self._store.forget_workers(silent_s=FORGET_S)
+            self._announced_s = now_s
+
+    def _take_back(self) -> None:
+        if lost := never_started(self._store):
+            logger.warning("%d matches waited too long in the queue", self._store.release(lost))
+        if count := self._store.take_back(max_losses=self._pace.max_losses):
+            logger.warning("%d leases ran out", count)
+        if not self._publisher.remembers():
+            count = self._store.take_back_all(started_too=False)
+            self._publisher.remember()
+            logger.warning("Redis has no memory of before: %d matches go back to the queue", count)
+
+    def _pinned(self, running: Sequence[Active]) -> list[Active]:
+        for each in running:
+            if not each.environment:
+                pin_environment(self._store, each.id, self._environment)
+        return [each if each.environment else Active(each.id, self._environment, each.leased) for each in running]
+
+    def _slots(self) -> Mapping[str, int]:
+        """Returns the slots of living workers for each environment."""
+        since = self._store.now() - ALIVE_S
+        slots: dict[str, int] = {}
+        for worker in self._store.workers():
+            if worker.seen_at > since:
+                mark = fingerprint(worker.environment)
+                slots[mark] = slots.get(mark, 0) + worker.slots
+        return slots
+
+    def _can_judge(self, tournament: Active) -> bool:
+        """Tells whether this process plays games again by the tournament's rules engine."""
+        if tournament.environment.get("engine") == self._environment.get("engine"):
+            return True
+        reason = difference(tournament.environment, self._environment) or ""
+        if self._told.get(tournament.id) != reason:
+            self._told[tournament.id] = reason
+            logger.error("not coordinated here: %s", reason, extra={"tournament": tournament.id})
+        return False
+
+    def _top_up(self, group: Sequence[Active], slots: int, *, alone: bool) -> int:
+        """Leases and publishes until enough is in flight; nothing where nobody plays, or it would wait to no end."""
+        if not slots:
+            return 0
+        pace = self._pace
+        mean_s = min(self._estimates.mean_s(each.id) for each in group)
+        per_chunk = max(1, min(pace.chunk_matches, int(pace.chunk_s / mean_s)))
+        want = max(pace.least_chunks, pace.chunks_per_slot * slots) * per_chunk - sum(each.leased for each in group)
+        published = 0
+        # One question for all keeps the order of the queue among tournaments of the same environment.
+        for tournament_id in [None] if alone else [each.id for each in group]:
+            if want > published:
+                matches = self._store.lease(want - published, pace.queue_lease_s, tournament_id=tournament_id)
+                # A tournament that was started since this look at all of them may want another environment.
+                strange = [match for match in matches if match.tournament_id not in {each.id for each in group}]
+                self._store.release((match.id, match.attempt) for match in strange)
+                matches = [match for match in matches if match not in strange]
+                self._publish(matches, match_queue(group[0].environment))
+                published += len(matches)
+        return published
+
+    def _publish(self, matches: Sequence[LeasedMatch], queue: str) -> None:
+        waiting = [(match.id, match.attempt) for match in matches]
+        try:
+            for part in chunks(matches, self._estimates, self._pace):
+                chunk = Chunk(tuple(self._tickets.issue(match) for match in part))
+                for sha256 in {player.sha256 for _, task in chunk.matches for player in task.players}:
+                    if sha256 is not None:
+                        self._publisher.keep_source(sha256, lambda sha256=sha256: self._store.source(sha256).pack())  # type: ignore[misc]
+                limit_s = CHUNK_LIMIT_S + max(_wall_s(task) for _, task in chunk.matches) + GRACE_S
+                self._publisher.publish(queue, chunk, expires_s=self._pace.queue_lease_s, time_limit_s=limit_s)
+                for ticket, _ in chunk.matches:
+                    waiting.remove(ticket.lease)
+                    logger.debug("published", extra=_about(ticket))
+        except (redis.RedisError, BrokerAway, OSError):
+            self._store.release(waiting)
+            raise
+
+
+def chunks(matches: Sequence[LeasedMatch], estimates: Estimates, pace: Pace) -> list[list[LeasedMatch]]:
+    """Cuts matches, in their order, into messages of about `chunk_s`.
+
+    A match that was leased before travels alone: if it kills its worker, no other match loses its lease with it.
+    """
+    parts: list[list[LeasedMatch]] = []
+    current: list[LeasedMatch] = []
+    room_s = 0.0
+    for match in matches:
+        expected_s = estimates.match_s(match.tournament_id, match.entrants)
+        if match.attempt > 1:
+            parts.append([match])
+        elif current and expected_s <= room_s and len(current) < pace.chunk_matches:
+            current.append(match)
+            room_s -= expected_s
+        else:
+            current = [match]
+            parts.append(current)
+            room_s = pace.chunk_s - expected_s
+    return parts
+
+
+def _wall_s(task: MatchTask) -> float:
+    return match_wall_limit_s(task.rules.players, len(task.bot_seeds), task.limits, task.rules.deal_limit)
+
+
+def _about(ticket: Ticket) -> dict[str, Any]:
+    return {"tournament": ticket.tournament, "match": ticket.match_id, "attempt": ticket.attempt}

@@ -1,0 +1,311 @@
+"""What a play worker does: takes a chunk of matches, plays them in the sandbox, says that it lives, sends the results.
+
+The body is an ordinary class over a small `Broker`, tested without Celery. Delivering a chunk twice equals delivering
+it once: whoever records takes the first result of a match.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import signal
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import redis
+from celery import Celery  # type: ignore[import-untyped]
+from kombu.exceptions import OperationalError
+
+from tournament.game import Game
+from tournament.results import MatchResult
+from tournament.source import BotSource
+from tournament.wire import MatchTask, result_to_json
+from workers.referee import Referee, SeatedBot, Seating
+from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.host import Sandbox
+from workers.tickets import CANCELLED, CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, RESULTS, Chunk, Ticket, source_key
+
+BEAT_S: Final = 10.0
+"""How often a worker says that a match goes on, at most; only an answer of a bot makes it say so."""
+
+SLOTS_PER_PLACE: Final = 8
+MAX_FAILURES_IN_A_ROW: Final = 3
+"""A worker on which nothing works would fail every match there is within minutes: it leaves instead."""
+
+_FLUSH_BYTES: Final = 1 << 20
+_CACHE_BYTES: Final = 64 << 20
+_PLACES: Final = 4_096
+
+logger = logging.getLogger(__name__)
+
+
+class Broker(Protocol):
+    """What a worker needs of the world."""
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Sends what may be lost."""
+
+    def answer(self, text: str) -> None:
+        """Sends what must arrive, and raises if it cannot: the chunk's leases then bring its matches back."""
+
+    def is_cancelled(self, tournament: int) -> bool:
+        """Tells whether matches of a tournament need not be played any more."""
+
+    def packed_source(self, sha256: str) -> bytes | None:
+        """Returns a bot's packed source, or None if it is not there."""
+
+
+class RedisBroker:
+    """The world as a worker's account of Redis sees it."""
+
+    def __init__(self, app: Celery, client: redis.Redis) -> None:
+        self._app = app
+        self._client = client
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Sends what may be lost; does not wait for a Redis that is away."""
+        with suppress(OperationalError, redis.RedisError, OSError):
+            self._publish(json.dumps(message), retry=False)
+
+    def answer(self, text: str) -> None:
+        """Sends what must arrive."""
+        self._publish(text, retry=True, retry_policy=self._app.conf.task_publish_retry_policy)
+
+    def _publish(self, text: str, **options: Any) -> None:
+        with self._app.producer_pool.acquire(block=True) as producer:
+            producer.publish(
+                text, exchange="", routing_key=RESULTS, content_type="application/json", content_encoding="utf-8",
+                **options,
+            )  # fmt: skip
+
+    def is_cancelled(self, tournament: int) -> bool:
+        """Tells whether a tournament was cancelled; no, as long as Redis cannot say."""
+        with suppress(redis.RedisError):
+            return bool(self._client.sismember(CANCELLED, str(tournament)))
+        return False
+
+    def packed_source(self, sha256: str) -> bytes | None:
+        """Returns a bot's packed source."""
+        with suppress(redis.RedisError):
+            found: Any = self._client.get(source_key(sha256))
+            return found if isinstance(found, bytes) else None
+        return None
+
+
+@dataclass(slots=True)
+class Place:
+    """A number that no other worker process of this machine has, and the core that goes with it.
+
+    A match is quick only if referee and guests share one core. The number is a socket in the abstract namespace: the
+    kernel frees it however its process ends. Containers have namespaces of their own and would all begin at the first
+    core, hence the offset.
+    """
+
+    number: int
+    core: int
+    _claim: socket.socket | None = field(default=None, repr=False)
+
+    @classmethod
+    def claim(cls, offset: int) -> Place:
+        """Takes the lowest free number."""
+        cores = sorted(os.sched_getaffinity(0))
+        for number in range(_PLACES):
+            claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            try:
+                claim.bind(f"\0smear-place-{number}")
+            except OSError:
+                claim.close()
+                continue
+            return cls(number, cores[(number + offset) % len(cores)], claim)
+        raise OSError(f"no free place among {_PLACES} on this machine")
+
+
+class Player:
+    """Plays chunks, in a process of its own with a sandbox of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        broker: Broker,
+        seat: Callable[[], tuple[Seating, int]],
+        leave: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepares to play.
+
+        Args:
+            name: the worker's.
+            broker: the world.
+            seat: starts a sandbox and says from which slot on its guests are numbered.
+            leave: called when nothing works here.
+            clock: monotonic seconds.
+        """
+        self._name = name
+        self._broker = broker
+        self._seat = seat
+        self._leave = leave
+        self._clock = clock
+        self._sandbox: Any = None
+        self._referee: Referee | None = None
+        self._sources: OrderedDict[str, BotSource] = OrderedDict()
+        self._waiting: list[tuple[Ticket, MatchTask]] = []
+        self._beaten_s = 0.0
+        self._failures_in_a_row = 0
+
+    def play(self, message: Sequence[dict[str, Any]]) -> None:
+        """Plays a chunk and answers with results, failures, and what it did not get to."""
+        begun_s = self._clock()
+        self._waiting = list(Chunk.from_json(message).matches)
+        self._beat("started")
+        answer = _Answer(self._name, self._broker)
+        while self._waiting:
+            ticket, task = self._waiting[0]
+            late = answer.played and self._clock() - begun_s > CHUNK_LIMIT_S
+            if late or self._broker.is_cancelled(ticket.tournament) or not self._has_sources(task) or not self._ready():
+                answer.unplayed(ticket)
+            else:
+                self._play(ticket, task, answer)
+            self._waiting.pop(0)
+        answer.send()
+        if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+            logger.error("nothing can be played here: this worker leaves", extra={"worker": self._name})
+            self._leave()
+
+    def close(self) -> None:
+        """Ends the sandbox."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = self._referee = None
+
+    def _play(self, ticket: Ticket, task: MatchTask, answer: _Answer) -> None:
+        assert self._referee is not None
+        about = {"tournament": ticket.tournament, "match": ticket.match_id, "attempt": ticket.attempt}
+        begun_s = self._clock()
+        try:
+            games = self._referee.play_match(task)
+        except SandboxFailure as failure:
+            logger.warning("a match failed through our fault: %s", failure, extra=about)
+            self.close()
+            self._failures_in_a_row += 1
+            answer.failed(ticket, str(failure)[:500])
+        else:
+            self._failures_in_a_row = 0
+            played_s = self._clock() - begun_s
+            logger.info("played in %.3f s", played_s, extra=about)
+            answer.result(ticket, MatchResult(task.match_id, task.attempt, games, self._name, played_s))
+
+    def _ready(self) -> bool:
+        if self._referee is None and self._failures_in_a_row < MAX_FAILURES_IN_A_ROW:
+            try:
+                self._sandbox, first_slot = self._seat()
+            except (SandboxFailure, OSError) as failure:
+                # Nothing has happened to the match: it is given back, and this worker goes.
+                logger.error("the sandbox does not start: %s", failure, extra={"worker": self._name})  # noqa: TRY400
+                self._failures_in_a_row = MAX_FAILURES_IN_A_ROW
+            else:
+                self._referee = Referee(self._sandbox, self._sources, first_slot=first_slot, watcher=self._watch)
+        return self._referee is not None
+
+    def _watch(self, game: Game, seat: int, bot: SeatedBot) -> None:
+        del game, seat, bot
+        if self._clock() - self._beaten_s > BEAT_S:
+            self._beat("alive")
+
+    def _beat(self, kind: str) -> None:
+        self._beaten_s = self._clock()
+        tickets = [ticket.to_json() for ticket, _ in self._waiting]
+        self._broker.tell({"kind": kind, "worker": self._name, "tickets": tickets})
+
+    def _has_sources(self, task: MatchTask) -> bool:
+        """Gets the sources of a match that are not here yet; believes a hash and nothing else."""
+        for sha256 in {player.sha256 for player in task.players if player.sha256 is not None}:
+            if sha256 in self._sources:
+                self._sources.move_to_end(sha256)
+                continue
+            try:
+                source = BotSource.unpack(self._broker.packed_source(sha256) or b"")
+            except ValueError:
+                source = None
+            if source is None or source.sha256 != sha256:
+                # Redis has lost its memory; the coordinator puts it there again before it sends the match again.
+                logger.warning("the source %s… is not in Redis", sha256[:12], extra={"match": task.match_id})
+                return False
+            self._sources[sha256] = source
+        while sum(source.size_bytes for source in self._sources.values()) > _CACHE_BYTES and len(self._sources) > 3:
+            self._sources.popitem(last=False)
+        return True
+
+
+class _Answer:
+    """What became of a chunk; large parts are sent at once, the rest at the end."""
+
+    def __init__(self, worker: str, broker: Broker) -> None:
+        self.played = False
+        self._worker = worker
+        self._broker = broker
+        self._clear()
+
+    def _clear(self) -> None:
+        self._bytes = 0
+        self._results: list[str] = []
+        self._failures: list[list[Any]] = []
+        self._unplayed: list[list[Any]] = []
+
+    def result(self, ticket: Ticket, result: MatchResult) -> None:
+        self.played = True
+        text = json.dumps({"ticket": ticket.to_json(), "result": result_to_json(result)})
+        if len(text) > MAX_MESSAGE_BYTES - _FLUSH_BYTES:
+            self.failed(ticket, f"the result has {len(text)} bytes: more than fit into a message")
+            return
+        self._results.append(text)
+        self._bytes += len(text)
+        if self._bytes > _FLUSH_BYTES:
+            self.send()
+
+    def failed(self, ticket: Ticket, reason: str) -> None:
+        self.played = True
+        self._failures.append([ticket.to_json(), reason])
+
+    def unplayed(self, ticket: Ticket) -> None:
+        self._unplayed.append(ticket.to_json())
+
+    def send(self) -> None:
+        if self._results or self._failures or self._unplayed:
+            head = {
+                "kind": "result", "worker": self._worker, "failures": self._failures, "unplayed": self._unplayed,
+            }  # fmt: skip
+            # The results are JSON already: written once, however long their acts are.
+            self._broker.answer(f'{json.dumps(head)[:-1]}, "results": [{",".join(self._results)}]}}')
+        self._clear()
+
+
+class SeatHere:
+    """Starts the sandbox of a worker process, pinned with it to one core."""
+
+    def __init__(self, hostname: str) -> None:
+        """Begins to look for a core at another place on each host."""
+        self._offset = random.Random(hostname).randrange(_PLACES)
+        self._place: Place | None = None
+
+    def __call__(self) -> tuple[Sandbox, int]:
+        """Returns the sandbox and its first slot.
+
+        Raises:
+            SandboxFailure: a layer that must hold does not.
+        """
+        if self._place is None:
+            self._place = Place.claim(self._offset)
+            os.sched_setaffinity(0, {self._place.core})
+        return Sandbox(cpu=self._place.core).start(), self._place.number * SLOTS_PER_PLACE
+
+
+def leave_worker() -> None:
+    """Ends the worker that this process of its pool belongs to, once it has finished what it plays."""
+    os.kill(os.getppid(), signal.SIGTERM)
