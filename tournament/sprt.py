@@ -137,8 +137,9 @@ def tilt(offsets: Floats, weights: Floats) -> Floats:
         value = (weights * share).sum(axis=-1)
         low, high = np.where(value > 0, theta, low), np.where(value <= 0, theta, high)
         step = theta + value / (weights * share**2).sum(axis=-1)
-        new = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if np.all(np.abs(new - theta) <= 1e-13 * (1 + np.abs(theta))):
+        step = np.where(step >= high, high - (high - theta) / 10, step)  # from the side of the pole Newton is sure
+        new = np.where(step <= low, low + (theta - low) / 10, step)
+        if np.abs(new - theta).max() <= 1e-12:
             break
         theta = new
     return theta

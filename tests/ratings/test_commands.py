@@ -1,0 +1,135 @@
+"""`tournament rate` and `tournament sprt`, on anybody's results."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from tests.ratings.fields import pair
+from tournament import cli_ratings
+from tournament.rating_csv import rate_csv
+from tournament.standings import rate
+
+APP = typer.Typer()
+APP.command()(cli_ratings.rate)
+APP.command()(cli_ratings.sprt)
+
+
+def run(*arguments: str, text: str = "") -> Result:
+    return CliRunner().invoke(APP, list(arguments), input=text)
+
+
+def rated(text: str, *options: str) -> dict[str, dict[str, float]]:
+    result = run("rate", "-", "--json", *options, text=text)
+    assert result.exit_code == 0, result.output
+    return {row["bot"]: row for row in json.loads(result.stdout)}
+
+
+SEASON = "a,b,score,count\nA,B,1,2\nB,A,1,3\nA,D,1,1\nD,A,1,4\nB,C,1,5\nC,B,1,3\nC,D,1,1\nD,C,1,3\n"
+
+
+def test_rate_gives_the_published_ratings_without_a_prior() -> None:
+    rows = rated(SEASON, "--prior", "0")
+    for bot, elo in (("A", -77.57), ("B", 7.37), ("C", -72.23), ("D", 142.44)):
+        assert rows[bot]["rating"] == pytest.approx(1500 + elo, abs=0.01)
+    assert {bot: row["games"] for bot, row in rows.items()} == {"A": 10, "B": 13, "C": 12, "D": 9}
+    assert set(rows["A"]) == {"bot", "rating", "low", "high", "se", "games"}
+
+
+def test_rows_of_one_match_are_one_cluster() -> None:
+    lines = ["match,a,b,score"]
+    for number in range(48):
+        scores = (1, 1) if number < 15 else (1, 0) if number < 46 else (0, 0)
+        lines += [f"{number},x,y,{score}" for score in scores]
+    (first, second), _ = rate_csv(lines, 1.0, None)
+    expected = rate(("x", "y"), [pair(0, 1, 15, 31, 2)], None).rows
+    assert (first.rating, first.low, first.se) == (expected[0].rating, expected[0].low, expected[0].se)
+    assert (second.bot, second.games) == ("y", 96)
+
+
+def test_a_match_of_three_bots_is_one_cluster_too() -> None:
+    rows = rated("match,a,b,score\n" + "1,A,B,1\n1,A,C,1\n1,B,C,0.5\n2,A,B,0\n2,C,A,0.5\n2,B,C,1\n,A,B,1\n")
+    assert {bot: row["games"] for bot, row in rows.items()} == {"A": 5, "B": 5, "C": 4}
+
+
+def test_the_order_of_the_lines_does_not_matter() -> None:
+    lines = [f"{m},b{m % 3},b{3 + m % 2},{(m % 3) / 2}" for m in range(60)]
+    answers = set()
+    for seed in range(4):
+        random.Random(seed).shuffle(lines)
+        answers.add(run("rate", "-", "--json", text="\n".join(["match,a,b,score", *lines])).stdout)
+    assert len(answers) == 1
+
+
+def test_clean_records_and_strangers_get_finite_numbers_and_a_remark() -> None:
+    result = run("rate", "-", "--json", "--prior", "0", text="a,b,score,count\nA,B,1,30\nC,D,0.5,30\n")
+    rows = {row["bot"]: row for row in json.loads(result.stdout)}
+    assert rows["A"]["high"] is None
+    assert rows["A"]["low"] is not None
+    assert "rated with --prior 1" in result.stderr
+    assert "Never met, not comparable: A B | C D" in result.stderr
+    assert "open" in run("rate", "-", text="a,b,score\nA,B,1\n").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "line 1"),
+        ("a,b\nA,B\n", "line 1"),
+        ("a,b,score\n", "at least one result"),
+        ("a,b,score\nA,B\n", "line 2"),
+        ("a,b,score\nA,B,1\nA,B,2\n", "row 3"),
+        ("a,b,score\nA,B,nan\n", "row 2"),
+        ("a,b,score\nA,A,1\n", "row 2"),
+        ("a,b,score\n,A,1\n", "row 2"),
+        ("a,b,score,count\nA,B,1,0\n", "row 2"),
+        ("a,b,score,count\nA,B,1,1\nA,B,1,-4\n", "row 3"),
+        ("a,b,score,count,match\nA,B,1,9999999,1\n", "more than"),
+        ("match,a,b,score\n" + "".join(f"1,x,b{i},1\n" for i in range(20)), "21 bots"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused_with_one_line(text: str, said: str) -> None:
+    result = run("rate", "-", text=text)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_missing_file_is_a_clear_line(tmp_path: Path) -> None:
+    result = run("rate", str(tmp_path / "none.csv"))
+    assert result.exit_code == 2
+    assert "none.csv" in result.stderr
+
+
+def test_sprt_reports_pairs_and_games() -> None:
+    report = json.loads(
+        run("sprt", "--pairs", "871,26175,55983,26678,821", "--elo0", "0", "--elo1", "2", "--json").stdout
+    )
+    assert list(report) == ["llr", "lower", "upper", "elo", "low", "high", "los", "decision"]
+    assert report["llr"] == pytest.approx(-4.979, abs=0.001)
+    assert report["decision"] == "not better"
+    games = json.loads(run("sprt", "--wdl", "364,218,346", "--elo0", "0", "--elo1", "10", "--json").stdout)
+    assert (games["elo"], games["los"]) == (pytest.approx(6.74, abs=0.01), pytest.approx(0.75, abs=0.001))
+    assert games["decision"] == "undecided"
+    assert "better" in run("sprt", "--wdl", "90,10,10").stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--wdl", "1,2"),
+        ("--wdl", "1,2,3", "--pairs", "1,2,3,4,5"),
+        ("--wdl", "1,-2,3"),
+        ("--wdl", "0,0,0"),
+        ("--wdl", "1,2,3", "--elo0", "5", "--elo1", "5"),
+        ("--wdl", "1,2,3", "--model", "banana"),
+    ],
+)
+def test_sprt_refuses_counts_that_make_no_sense(options: tuple[str, ...]) -> None:
+    result = run("sprt", *options)
+    assert result.exit_code == 2
+    assert result.stderr

@@ -1,0 +1,161 @@
+"""The sequential test: its root, its order, its error rates."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from tests.ratings import bench
+from tournament.sprt import (
+    GAME_SCORES,
+    Comparison,
+    Decision,
+    Hypotheses,
+    Model,
+    elo_of,
+    exact_llr,
+    expected_matches,
+    expected_score,
+    llr_of,
+    score_stats,
+    tilt,
+)
+
+TWO = 4
+
+
+def comparison(top: int = TWO, cap: int = 1000, test: Hypotheses | None = None) -> Comparison:
+    return Comparison(test or Hypotheses(), top, cap)
+
+
+@given(st.lists(st.integers(0, 500), min_size=5, max_size=5), st.floats(0.05, 0.95))
+def test_the_tilt_solves_its_equation_inside_its_interval(counts: list[int], mean: float) -> None:
+    offsets = np.arange(5) / 4 - mean
+    weights = np.maximum(np.array(counts, dtype=float), 0.001)
+    theta = tilt(offsets, weights)
+    assert (1 + theta * offsets > 0).all()
+    assert (weights * offsets / (1 + theta * offsets)).sum() == pytest.approx(0, abs=1e-6 * weights.sum())
+
+
+def test_the_ratio_is_that_of_two_constrained_maxima() -> None:
+    values, counts = np.arange(5) / 4, np.array([3.0, 5.0, 60.0, 9.0, 6.0])
+
+    def best(mean: float) -> float:
+        found = minimize(
+            lambda p: -(counts * np.log(p)).sum(),
+            counts / counts.sum(),
+            bounds=[(1e-9, 1)] * 5,
+            constraints=[
+                {"type": "eq", "fun": lambda p: p.sum() - 1},
+                {"type": "eq", "fun": lambda p: p @ values - mean},
+            ],
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        return float(-found.fun)
+
+    low, high = expected_score(0), expected_score(40)
+    assert float(exact_llr(values, counts, low, high)) == pytest.approx(best(high) - best(low), abs=1e-4)
+
+
+def test_split_matches_alone_never_prove_much() -> None:
+    """The normal approximation decides here after a handful of matches."""
+    running = comparison()
+    for number in range(1, 41):
+        running.add(number, 2)
+    assert running.decision is Decision.UNDECIDED
+
+
+@settings(max_examples=20)
+@given(st.permutations(range(1, 21)), st.lists(st.integers(0, TWO), min_size=20, max_size=20))
+def test_one_job_or_many_decide_alike(order: list[int], scores: list[int]) -> None:
+    straight, scattered = comparison(), comparison()
+    for number, score in enumerate(scores, 1):
+        if not straight.over:
+            straight.add(number, score)
+    for number in order:
+        scattered.add(number, scores[number - 1])
+    assert (straight.matches, straight.llr, straight.decision) == (scattered.matches, scattered.llr, scattered.decision)
+    assert straight.line() == scattered.line()
+
+
+def test_nothing_counts_after_the_decision() -> None:
+    running = comparison()
+    number = 0
+    while not running.over:
+        number += 1
+        running.add(number, TWO)
+    assert running.decision is Decision.BETTER
+    line = running.line()
+    running.add(number + 1, 0)
+    assert running.line() == line
+
+
+def test_it_gives_up_at_the_cap() -> None:
+    running = comparison(cap=7)
+    for number in range(1, 12):
+        running.add(number, 2)
+    assert (running.over, running.matches, running.decision) == (True, 7, Decision.UNDECIDED)
+
+
+def test_a_match_is_counted_once_and_its_score_is_checked() -> None:
+    running = comparison()
+    running.add(1, 2)
+    for number, score in ((1, 2), (0, 2), (2, 5), (2, -1)):
+        with pytest.raises(ValueError, match="match"):
+            running.add(number, score)
+
+
+@pytest.mark.parametrize(("elo", "wrong"), [(0.0, 1), (20.0, -1)])
+def test_it_errs_about_as_often_as_it_says(elo: float, wrong: int) -> None:
+    """Similar bots, 88 % of the matches split; docs/ratings-simulation.md has the full table."""
+    noise = bench.noise_for(bench.TWO, 0.88)
+    gap = bench.gap_for(bench.TWO, noise, expected_score(elo))
+    decided, taken = bench.sprt_runs(np.random.default_rng(7), bench.TWO, gap, noise, 1000, 400, Hypotheses())
+    assert (decided == wrong).mean() < 0.08
+    assert (decided == -wrong).mean() > 0.9
+    assert taken.mean() < 0.6 * 422  # what a test of fixed length takes
+
+
+def test_a_gauntlet_tests_the_gain_of_one_version_over_the_other() -> None:
+    running = Comparison(Hypotheses(), 8, 500, stretch=2)
+    for number in range(1, 101):
+        running.add(number, 4 + (number % 5 == 0))
+    elo, low, high = running.estimate()
+    assert elo == pytest.approx(elo_of(0.5 + 0.2 / 4))
+    assert low is not None
+    assert high is not None
+    assert low < 17.5 < high
+
+
+def test_more_noise_and_closer_bounds_take_more_matches() -> None:
+    assert 180 < expected_matches(Hypotheses(), 0.03) < 210
+    lengths = [expected_matches(Hypotheses(0, elo), 0.03) for elo in (40, 20, 10, 5)]
+    assert all(short < long for short, long in pairwise(lengths))
+    assert expected_matches(Hypotheses(), 0.03, stretch=2) == pytest.approx(
+        4 * expected_matches(Hypotheses(), 0.03), rel=0.01
+    )
+
+
+@pytest.mark.parametrize("model", Model)
+@pytest.mark.parametrize("counts", [(0, 0, 1), (1, 0, 0), (0, 1, 0), (10, 0, 10), (0, 0, 0), (0, 5, 900)])
+def test_every_model_gives_finite_ratios(model: Model, counts: tuple[int, ...]) -> None:
+    assert math.isfinite(llr_of(GAME_SCORES, counts, Hypotheses(), model))
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 30, 0), (0, 0, 400), (0, 1, 1)])
+def test_no_figure_is_infinite_and_no_bar_has_width_zero(counts: tuple[int, ...]) -> None:
+    found = score_stats(GAME_SCORES, counts)
+    for value in (found.elo, found.low, found.high, found.los, found.nelo, found.nelo_error):
+        assert value is None or math.isfinite(value)
+    assert found.low is None or found.low != found.high
+    assert 0 < found.los <= 1
+
+
+@pytest.mark.parametrize("bad", [(20, 0, 0.05, 0.05), (0, 20, 0, 0.05), (0, 20, 0.05, 0.5), (0, math.nan, 0.05, 0.05)])
+def test_hypotheses_that_cannot_be_told_apart_are_refused(bad: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        Hypotheses(*bad)
