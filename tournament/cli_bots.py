@@ -159,8 +159,8 @@ def _secret(seed: str | None) -> str:
 
 def _one_game(found: list[LocalBot], rules: Rules, secret: str) -> tuple[MatchTask, str]:
     """Makes the task of the one game in which the bots sit in the given order; partners and free seats repeat it."""
-    if not 1 <= len(found) <= rules.side_count:
-        raise Refused(f"{len(found)} bots: expected 2{'' if rules.side_count == 2 else ' or 3'} for {rules.mode}")
+    if not 2 <= len(found) <= rules.side_count:
+        raise Refused(f"bots: {len(found)}, expected 2{'' if rules.side_count == 2 else ' or 3'} for {rules.mode}")
     players = tuple(sorted({bot.text: bot.player for bot in found}.values(), key=lambda player: player.text))
     wanted = [next(place for place, player in enumerate(players) if player.text == bot.text) for bot in found]
     wanted += [wanted[-1]] * (rules.side_count - len(wanted))

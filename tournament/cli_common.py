@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -20,8 +20,10 @@ from tournament.replay import Player
 from tournament.rules import GameName, High, Rules, Win
 from tournament.source import BotSource
 from workers.sandbox.faults import SandboxFailure
-from workers.sandbox.host import Sandbox
 from workers.sandbox.plain import PlainSandbox
+
+if TYPE_CHECKING:
+    from workers.sandbox.host import Sandbox
 
 BOTS: Final = "Bots"
 TOURNAMENTS: Final = "Tournaments"
@@ -171,6 +173,10 @@ def local_sandbox() -> Sandbox | PlainSandbox:
 
 def start_sandbox() -> tuple[Sandbox | PlainSandbox, str]:
     """Starts the sandbox; where that cannot be, the plain one, with the reason."""
+    try:
+        from workers.sandbox.host import Sandbox
+    except ImportError as error:  # a module of Unix is missing: this is another system
+        return PlainSandbox().start(), f"uploaded bots run on Linux only; no {error.name} here"
     try:
         return Sandbox().start(), ""
     except SandboxFailure as failure:

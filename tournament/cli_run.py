@@ -257,7 +257,7 @@ def _play(store: Store, tournament_id: int, players: Players, replays: Path | No
                 time.sleep(WATCH_S)
         _play_here(store, tournament_id, players, replays, shown)
     if replays is not None:
-        for number, record in store.records(tournament_id):
+        for number, record in store.game_records(tournament_id):
             _write_replay(replays, number, record)
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from tests.replays.games import SECRET, random_record, random_records
 from tournament import seeds, verify
-from tournament.cli import app
+from tournament.cli import make_app
 from tournament.game import End, FaultKind, Game
 from tournament.replay import GameRecord, Player, ReplayError, digest, document, record_of, to_line
 from tournament.rules import Rules
@@ -381,7 +381,7 @@ def test_one_document_over_many_lines_and_many_on_one_each_are_told_by_content(c
 
 
 def run(*arguments: str) -> tuple[int, list[str]]:
-    result = CliRunner().invoke(app, ["verify", *arguments])
+    result = CliRunner().invoke(make_app("verify"), ["verify", *arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stdout.splitlines()
 

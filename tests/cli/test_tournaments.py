@@ -1,0 +1,209 @@
+"""The commands for tournaments, run as a person runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tournament import seeds
+from tournament.cli import main
+from tournament.rules import Rules
+from tournament.store import Store
+
+PROGRAM = (sys.executable, "-m", "tournament")
+
+DRAWING_BOT = """
+import random
+
+class Bot:
+    def bid(self, view):
+        return random.choice(view.legal)
+
+    def play(self, view):
+        return random.choice(view.legal)
+"""
+
+FAULTY_BOT = """
+class Bot:
+    def bid(self, view):
+        return view.legal[-1]
+
+    def play(self, view):
+        return view.legal[0] if len(view.tricks) < 3 else None
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two bots: one draws everything, one faults in every fourth trick."""
+    (tmp_path / "drawing.py").write_text(DRAWING_BOT)
+    (tmp_path / "faulty.py").write_text(FAULTY_BOT)
+    return tmp_path
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "100"}
+
+
+def tournament(folder: Path, *arguments: str, status: int = 0) -> str:
+    """Runs the command in a folder; returns what it printed to standard output."""
+    done = subprocess.run(
+        [*PROGRAM, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def exported(folder: Path, db: str) -> dict[str, bytes]:
+    tournament(folder, "export", "--db", db, "--to", f"export-{db}")
+    return {path.name: path.read_bytes() for path in sorted((folder / f"export-{db}").iterdir())}
+
+
+RUN = ("run", "drawing.py", "faulty.py", "simple", "--rounds", "4", "--seed", "one seed")
+
+
+def test_one_job_two_jobs_and_a_killed_and_resumed_run_give_the_same_bytes(folder: Path) -> None:
+    tournament(folder, *RUN, "--jobs", "1", "--db", "one.db")
+    tournament(folder, *RUN, "--jobs", "2", "--db", "two.db")
+    kill_after_matches(folder, [*RUN, "--jobs", "2", "--db", "killed.db"], db="killed.db", matches=1)
+    before = counts(folder / "killed.db")
+    assert before["finished"] >= 1, "no finished match is lost"
+    tournament(folder, "resume", "--db", "killed.db", "--jobs", "2")
+    files = exported(folder, "one.db")
+    assert sorted(files) == ["matches.csv", "replays.jsonl", "standings.csv", "tournament.json"]
+    assert exported(folder, "two.db") == files
+    assert exported(folder, "killed.db") == files
+
+
+def kill_after_matches(folder: Path, arguments: Sequence[str], *, db: str, matches: int) -> None:
+    """Starts a run, waits until so many matches are recorded, and kills it without warning."""
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:  # off a terminal it says when the first match is recorded
+        if "of" in line and "matches; last" in line:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    assert counts(folder / db)["finished"] >= matches
+
+
+def counts(database: Path) -> dict[str, int]:
+    with Store(f"sqlite:///{database}") as store:
+        found = store.counts(1)
+    return {"finished": found.finished, "planned": found.planned}
+
+
+def test_the_replays_of_a_run_are_files_by_match_and_seating_that_verify(folder: Path) -> None:
+    tournament(folder, *RUN, "--replays", "replays", "--db", "run.db")
+    names = sorted(path.name for path in (folder / "replays").iterdir())
+    rules = Rules.make("cutthroat")
+    expected = [f"{match:06}-{seating}.json" for match in range(1, 5) for seating in range(1, 7)]
+    assert len(seeds.seatings(rules, 3)) == 6
+    assert names == expected
+    paths = [f"replays/{name}" for name in names]
+    assert tournament(folder, "verify", *paths, "--secret", "one seed").splitlines()[-1] == "24 documents, 0 refused"
+    assert "faulty:1" in tournament(folder, "replay", paths[0])
+
+
+def test_a_bots_faults_leave_the_exit_status_at_zero_and_are_counted(folder: Path) -> None:
+    rows = json.loads(
+        tournament(folder, "run", "faulty.py", "simple", "--players", "2", "--rounds", "2", "--seed", "s", "--json")
+    )
+    assert [row["bot"] for row in rows] == ["simple", "faulty"]
+    assert [row["faults"] for row in rows] == [0, 4]
+    assert rows[0].keys() >= {
+        *("bot", "version", "rating", "low", "high", "rank_low", "rank_high", "matches", "games", "faults"),
+    }
+    assert json.loads(tournament(folder, "standings", "--json")) == rows
+    assert tournament(folder, "standings", "--csv").startswith("bot,version,rating,low,high,")
+
+
+def test_before_a_run_it_says_what_is_to_come_and_after_it_the_secret(folder: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "run", "random", "simple", "--game", "wisconsin", "--rounds", "2", "--seed", "demo"],
+        cwd=folder, env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr.startswith("wisconsin/4: 2 matches, 4 games, about ")
+    assert "2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea" in done.stderr
+    assert "The secret is demo" in done.stderr
+    assert "secret" not in done.stdout
+
+
+def test_a_run_plays_the_source_that_was_entered_even_if_the_file_changes(folder: Path) -> None:
+    arguments = ["run", "drawing.py", "simple", "--players", "2", "--rounds", "30", "--seed", "x", "--jobs", "1"]
+    kill_after_matches(folder, [*arguments, "--db", "changed.db"], db="changed.db", matches=1)
+    (folder / "drawing.py").write_text("broken")
+    rows = json.loads(tournament(folder, "resume", "--db", "changed.db", "--json"))
+    assert sum(row["faults"] for row in rows) == 0
+    assert {row["matches"] for row in rows} == {30}
+
+
+WRONG = [
+    (("run", "simple"), "entrant"),
+    (("run", "simple", "simple"), "simple:1 is named twice: expected each bot once"),
+    (("run", "simple", "nobody.py"), "no bot nobody.py: expected a file, a folder, a zip or one of random, simple"),
+    (("run", "simple", "random", "--players", "4"), "players is 4: expected 2 or 3 in cutthroat"),
+    (("run", "simple", "random", "--game", "wisconsin", "--bidder-takes", "4"), "bidder_takes is 4: expected 0 to 3"),
+    (("run", "simple", "random", "--seed", ""), "--seed is empty: expected a text"),
+    (("resume",), "no tournament"),
+    (("standings",), "no tournament"),
+    (("export", "--to", "x"), "no tournament"),
+    (("replay", "missing.json"), "missing.json: cannot be read: No such file or directory"),
+    (("new", "My Bot.py"), "expected a name like my_bot.py"),
+    (("compare", "simple", "simple"), "a bot is named twice"),
+    (("play", "simple"), "expected 2 or 3"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "line"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
+def test_wrong_input_gets_one_clear_line_and_status_two(
+    folder: Path,
+    arguments: tuple[str, ...],
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["tournament", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    text = printed.err.strip()
+    assert line in text
+    assert text.startswith("tournament: ")
+    assert "\n" not in text
+
+
+def test_ctrl_c_ends_a_run_with_130_and_says_how_to_go_on(folder: Path) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, *RUN, "--rounds", "500"], cwd=folder, env=environment(), stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "matches; last" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 130
+    assert "tournament resume" in rest
+    assert "Traceback" not in rest
+    with Store(f"sqlite:///{folder / 'tournament.db'}") as store:
+        assert store.counts(1).running == 0, "what was being played is queued again"
