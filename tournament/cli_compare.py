@@ -15,7 +15,7 @@ from tournament.cli_run import Jobs, Players, core_count, duration
 from tournament.results import MatchResult, pair_scores
 from tournament.rules import Limits, Rules
 from tournament.wire import MatchTask
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import SandboxFailure, SandboxRefused
 
 if TYPE_CHECKING:
     from tournament.sprt import Comparison
@@ -76,7 +76,7 @@ def compare(
         )
         try:
             faults = _play(plan, comparison, players)
-        except SandboxFailure as failure:
+        except SandboxRefused as failure:
             players.without_sandbox(str(failure))
             faults = _play(plan, comparison, players)
     out.print(comparison.line(), markup=False)

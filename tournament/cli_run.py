@@ -43,7 +43,7 @@ from tournament.wire import MatchTask
 from workers.check import PROBE_DEALS
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun, Played
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import SandboxRefused
 
 if TYPE_CHECKING:
     from tournament.table import TableRow
@@ -219,7 +219,7 @@ class Players:
         """Returns about how long a game takes, from a few deals of each bot against itself."""
         try:
             return self._probe(found, rules)
-        except SandboxFailure as failure:
+        except SandboxRefused as failure:
             self.without_sandbox(str(failure))
             return self._probe(found, rules)
 
@@ -267,7 +267,7 @@ def _play_here(store: Store, tournament_id: int, players: Players, replays: Path
         while True:
             try:
                 played = run.step(1.0)
-            except SandboxFailure as failure:
+            except SandboxRefused as failure:
                 run.stop()
                 run = LocalRun(store, players.without_sandbox(str(failure)), tournament_id)
                 continue

@@ -24,7 +24,7 @@ from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, own_result
 from workers.referee import match_wall_limit_s
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import SandboxFailure, SandboxRefused
 
 AHEAD: Final = 2
 """Matches handed to a child at a time: one to play and one so that it never waits for the next."""
@@ -141,7 +141,8 @@ class LocalExecutor:
         """Returns results and failures, waiting for the first at most `timeout_s`.
 
         Raises:
-            SandboxFailure: the children cannot play here at all; the text says why and what to do.
+            SandboxRefused: there is no sandbox on this machine; the text says why and what to do.
+            SandboxFailure: the children die as soon as they start.
         """
         ended, self._failures = self._failures, []
         for key, events in self._selector.select(0 if ended else timeout_s):
@@ -216,7 +217,7 @@ class LocalExecutor:
 
     def _result(self, child: _Child, message: dict[str, Any]) -> MatchResult | MatchFailure | None:
         if "refused" in message:
-            raise SandboxFailure(message["refused"])
+            raise SandboxRefused(message["refused"])
         if "ready" in message:
             child.ready = True
             self._replaced_in_a_row = 0

@@ -3,6 +3,7 @@
     Exception
     ├── GuestFault       the bot did it: kind, message, traceback, measured value and limit
     └── SandboxFailure   we did it: the match is void and is played again
+        └── SandboxRefused   a layer that must hold is not to be had on this machine
 
 Texts that come from a guest are cut and escaped here, before anybody stores or shows them.
 """
@@ -47,6 +48,10 @@ class GuestFault(Exception):
 
 class SandboxFailure(Exception):
     """The sandbox itself failed: never a fault of a bot; the match is void and is played again."""
+
+
+class SandboxRefused(SandboxFailure):
+    """The sandbox cannot be had on this machine; the text says which layer is missing and what to do."""
 
 
 def safe_text(raw: bytes | str, limit: int) -> str:
