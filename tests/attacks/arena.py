@@ -65,9 +65,7 @@ class Played:
     answers: int = 0
 
 
-def play(
-    sandbox: Sandbox, bots: Mapping[int, BotSource], rules: Rules, limits: Limits, seed: str = "0" * 64
-) -> Played:
+def play(sandbox: Sandbox, bots: Mapping[int, BotSource], rules: Rules, limits: Limits, seed: str = "0" * 64) -> Played:
     """Plays a game; seats without a bot bid when they can, so that there is something to play."""
     played = Played()
     numbers = random.Random(seed)

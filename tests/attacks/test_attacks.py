@@ -12,6 +12,15 @@ from tournament.game import FaultKind
 from tournament.intake import UploadRefused, check_upload
 from workers.sandbox.host import Sandbox
 
+PLAYS_ON = """
+class Bot:
+    def bid(self, view):
+        return view.legal[1]
+
+    def play(self, view):
+        return view.legal[0]
+"""
+
 ATTACKS = all_attacks()
 ALONE = [attack for attack in ATTACKS if not attack.dual]
 CLOSED = [attack for attack in ATTACKS if attack.dual and attack.name[:3] in ("m01", "m02", "m04")]
@@ -31,10 +40,10 @@ def test_the_corpus_is_complete() -> None:
 def test_an_attack_comes_to_its_demanded_end(
     sandbox: Sandbox, canary: Path, monkeypatch: pytest.MonkeyPatch, attack: Attack, turn: int
 ) -> None:
-    needle = "_".join(["SBX", "SECRET", "abc"])  # j03 looks for it in its own process
+    needle = "SBX_SECRET_abc"  # what j03 looks for in its own process
     monkeypatch.setenv("SMEAR_TEST", needle)
-    other = f"SECRET = '{needle}'\nclass Bot:\n    def bid(self, view): return view.legal[1]\n    play = lambda s, v: v.legal[0]"
-    played = attack_with(sandbox, attack, canary, turn, other=other.encode() if attack.name.startswith("j03") else b"")
+    other = f"SECRET = '{needle}'\n{PLAYS_ON}".encode() if attack.name.startswith("j03") else b""
+    played = attack_with(sandbox, attack, canary, turn, other=other)
     assert fits(attack.expect, played.fault), f"{played.fault}; expected {attack.expect}; log {played.logs[0][:500]}"
     assert "PWNED" not in played.logs[0]
     assert "unread" not in played.logs[0]
@@ -44,9 +53,7 @@ def test_an_attack_comes_to_its_demanded_end(
 
 
 @pytest.mark.parametrize("attack", CLOSED, ids=lambda attack: attack.name)
-def test_a_closed_channel_between_partners_tells_nothing(
-    sandbox: Sandbox, canary: Path, attack: Attack
-) -> None:
+def test_a_closed_channel_between_partners_tells_nothing(sandbox: Sandbox, canary: Path, attack: Attack) -> None:
     played = attack_with(sandbox, attack, canary, secret=6)
     assert played.fault is None
     assert "PWNED" not in "".join(played.logs.values())

@@ -25,7 +25,8 @@ from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from workers.sandbox import clocks
 from workers.sandbox.frames import GuestInit
-from workers.sandbox.host import Guest, Sandbox
+from workers.sandbox.host import Sandbox
+from workers.sandbox.remote import Guest
 
 TRIVIAL_BOT: Final = b"""
 class Bot:

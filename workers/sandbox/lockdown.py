@@ -11,7 +11,6 @@ import ctypes
 import errno
 import os
 import platform
-import resource
 import signal
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -19,6 +18,11 @@ from pathlib import Path
 from typing import Final
 
 from workers.sandbox import policy
+
+try:
+    import resource
+except ImportError:  # On Windows this module is imported, for its names, and never used.
+    resource = None  # type: ignore[assignment]
 from workers.sandbox.frames import FORBIDDEN, FORBIDDEN_INDEX
 
 PROCESSORS: Final = ("x86_64",)

@@ -8,7 +8,6 @@ allowed: a bot's source comes over the pipe.
 from __future__ import annotations
 
 import errno
-import mmap
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -143,6 +142,3 @@ FIXED_RLIMITS: Final = {
     "RLIMIT_STACK": 8 << 20,
 }
 """Soft and hard alike. Memory and CPU follow from the limits of the tournament; processes are set last."""
-
-LOG_PIPE_BYTES: Final = 16 * mmap.PAGESIZE
-"""The kernel bounds the log: the pipe is never emptied while a bot computes, and its write end does not block."""
