@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -194,17 +195,18 @@ class Queue(Database):
         answers = dict.fromkeys(range(len(listed)), Recorded.UNKNOWN)
         with self.write() as connection:
             moment = clock(connection) if now is None else now
-            query = select(MATCH.c.id, MATCH.c.tournament_id).where(MATCH.c.id.in_([each.match_id for each in listed]))
-            tournaments = {row.id: row.tournament_id for row in connection.execute(query)}
-            for tournament_id in sorted(set(tournaments.values())):
-                places = [place for place, each in enumerate(listed) if tournaments.get(each.match_id) == tournament_id]
-                places.sort(key=lambda place: listed[place].match_id)
+            columns = (MATCH.c[name] for name in ("id", "tournament_id", "number", "e0", "e1", "e2"))
+            query = select(*columns).where(MATCH.c.id.in_([each.match_id for each in listed]))
+            matches = {row.id: row for row in connection.execute(query)}
+            known = [place for place, each in enumerate(listed) if each.match_id in matches]
+            known.sort(key=lambda place: (matches[listed[place].match_id].tournament_id, listed[place].match_id))
+            for tournament_id, places in groupby(known, lambda place: matches[listed[place].match_id].tournament_id):
                 row = lock_tournament(connection, tournament_id)
                 recording = Recording(
                     connection, tournament_id, Rules.from_dict(json.loads(row.rules)), row.last_order, moment
                 )
                 for place in places:
-                    answers[place] = recording.take(listed[place])
+                    answers[place] = recording.take(matches[listed[place].match_id], listed[place])
                 recording.finish()
         return [answers[place] for place in range(len(listed))]
 

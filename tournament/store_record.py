@@ -38,13 +38,12 @@ class Recording:
         self.tallies: list[dict[str, Any]] = []
         self.faults: list[dict[str, Any]] = []
 
-    def take(self, result: MatchResult) -> Recorded:
+    def take(self, row: Any, result: MatchResult) -> Recorded:
         """Marks the match done unless it is already, or is not to count, and notes the rows of its games.
 
         Raises:
             ValueError: these are not the games of the match.
         """
-        row = self.connection.execute(select(MATCH).where(MATCH.c.id == result.match_id)).one()
         entrants = entrants_of(row)
         seatings = seeds.seatings(self.rules, len(entrants))
         if [game.seating for game in result.games] != list(range(1, len(seatings) + 1)):
