@@ -6,6 +6,7 @@ kinds of messages. `Recorder.accept` knows no transport.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import threading
@@ -116,10 +117,12 @@ class Recorder:
         if len(body) > MAX_MESSAGE_BYTES:
             raise Rejected(f"{len(body)} bytes: expected {MAX_MESSAGE_BYTES} at most")
         try:
-            message = _MESSAGES.validate_json(body)
+            message = _MESSAGES.validate_python(json.loads(body))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise Rejected(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        except (ValueError, RecursionError) as error:
+            raise Rejected(f"no JSON: {error}") from None
         if message.worker.startswith(COORDINATOR):
             raise Rejected(f"a worker calls itself {message.worker}")
         match message:

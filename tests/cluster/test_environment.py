@@ -1,0 +1,47 @@
+"""What a worker must have in common with a tournament."""
+
+import pytest
+
+from tests.cluster.fakes import HERE
+from tournament.environment import difference, environment, fingerprint
+from workers.sandbox.host import Sandbox
+from workers.tickets import match_queue, why_not
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"engine": "f" * 64}, "another rules engine"),
+        ({"python": "CPython 3.12.1"}, "CPython 3.12.1, expected CPython 3.11.9"),
+        ({"modules": ["math", "numpy 2.3.0"]}, "without numpy 2.4.6; with numpy 2.3.0, which is not expected"),
+        ({"modules": ["math"]}, "without numpy 2.4.6"),
+        ({"modules": []}, "without math, numpy 2.4.6"),
+    ],
+)
+def test_each_difference_has_its_reason_and_its_own_queue(change: dict[str, object], reason: str) -> None:
+    other = {**HERE, **change}
+    assert difference(HERE, other) == reason
+    assert match_queue(other) != match_queue(HERE)
+    assert why_not(other, [(7, HERE)]) == (f"no work here: tournament 7 is played under another environment ({reason})")
+
+
+def test_the_same_environment_differs_in_nothing_whatever_the_order_of_its_fields() -> None:
+    again = dict(reversed(HERE.items()))
+    assert difference(HERE, again) is None
+    assert fingerprint(again) == fingerprint(HERE)
+
+
+def test_one_tournament_that_fits_is_enough_and_without_any_there_is_no_reason() -> None:
+    other = {**HERE, "python": "CPython 3.12.1"}
+    assert why_not(HERE, [(1, other), (2, HERE)]) is None
+    assert why_not(HERE, []) is None
+
+
+def test_many_missing_modules_are_counted_not_listed() -> None:
+    text = difference({"modules": [f"m{n}" for n in range(9)]}, {"modules": []})
+    assert text == "without m0, m1, m2, m3, m4 and 4 more"
+
+
+def test_what_is_looked_for_without_a_sandbox_is_what_a_running_one_finds() -> None:
+    with Sandbox() as sandbox:
+        assert difference(environment(), environment(sandbox.confinement.modules)) is None
