@@ -79,19 +79,9 @@ class FigureReads(GameReads):
                 )
             return kept.figures
 
-    def blocks(self, tournament_id: int, *, after: int = 0, until: int | None = None) -> tuple[ScoreBlock, ...]:
-        """Returns the sums over the matches whose record order is above `after` and at most `until`, for histories."""
-        rules = self.tournament(tournament_id).rules
-        with self.read() as connection:
-            return tuple(
-                sorted(_blocks(connection, tournament_id, rules, after, until), key=lambda each: each.entrants)
-            )
 
-
-def _blocks(
-    connection: Connection, tournament_id: int, rules: Rules, after: int, until: int | None = None
-) -> Iterator[ScoreBlock]:
-    """Yields the sums over the matches recorded between two orders, one block for each set of entrants."""
+def _blocks(connection: Connection, tournament_id: int, rules: Rules, after: int) -> Iterator[ScoreBlock]:
+    """Yields the sums over the matches recorded after an order, one block for each set of entrants."""
     pairs = 1 if rules.side_count == 2 else 3
     scores = [func.coalesce(MATCH.c[name], 0) for name in _SCORES[:pairs]]
     products = [func.sum(one * other) for one, other in combinations_with_replacement(scores, 2)]
@@ -103,8 +93,6 @@ def _blocks(
         .where(MATCH.c.record_order > after if after else MATCH.c.state == MatchState.DONE)
         .group_by(*who)
     )
-    if until is not None:
-        query = query.where(MATCH.c.record_order <= until)
     games = {
         count: tuple(comparisons(rules, seeds.seatings(rules, count)).values())
         for count in range(2, rules.side_count + 1)

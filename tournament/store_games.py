@@ -12,7 +12,7 @@ from tournament import seeds
 from tournament.game import End, Fault, FaultKind
 from tournament.models import MatchState
 from tournament.replay import GameRecord
-from tournament.store_database import FAULT, GAME, MATCH, VOID, NotFound
+from tournament.store_database import FAULT, GAME, MATCH, VOID
 from tournament.store_reads import PAGE, Reads, value_of
 from tournament.store_record import entrants_of, numbers_of
 from tournament.store_values import EntrantInfo, FaultInfo, GameInfo, TournamentInfo, VoidInfo
@@ -64,17 +64,6 @@ class GameReads(Reads):
             if len(rows) < _CHUNK:
                 return
             after = rows[-1].number
-
-    def game_record(self, tournament_id: int, number: int, seating: int) -> GameRecord:
-        """Returns the record of one game.
-
-        Raises:
-            NotFound: it has not been recorded, or was not kept.
-        """
-        for _, record in self.game_records(tournament_id, [number]):
-            if record.seating == seating:
-                return record
-        raise NotFound(f"no game of match {number} in seating {seating}")
 
     def timings(self, match_id: int, seating: int) -> bytes:
         """Returns the decision times of a game as the referee wrote them, nothing if there are none."""

@@ -102,18 +102,6 @@ def test_the_order_of_recording_changes_nothing_but_the_order(store: Store) -> N
     assert seen[0] != seen[1]
 
 
-def test_sums_between_two_moments_add_up_to_all(store: Store) -> None:
-    tournament = started(store, 3, rounds=4)
-    play_all(store, tournament)
-    whole = store.blocks(tournament)
-    assert whole == store.figures(tournament).blocks
-    parts = [*store.blocks(tournament, until=5), *store.blocks(tournament, after=5)]
-    for block in whole:
-        same = [part for part in parts if part.entrants == block.entrants]
-        assert sum(part.matches for part in same) == block.matches
-        assert sum(part.products[0] for part in same) == block.products[0]
-
-
 def test_before_the_first_result_there_are_entrants_and_no_blocks(store: Store) -> None:
     figures = store.figures(started(store, 3))
     assert (figures.order, figures.blocks) == (0, ())

@@ -72,11 +72,12 @@ def test_records_become_the_documents_whose_digests_are_stored(store: Store) -> 
     play_all(store, tournament)
     digests = [game.digest for match in store.matches(tournament) for game in store.games(match.id)]
     assert [document(record)["digest"] for _, record in store.game_records(tournament)] == digests
-    one = store.game_record(tournament, 2, 3)
-    assert (one.match_key, one.seating) == (store.match(tournament, 2).key, 3)
+    two = [record for _, record in store.game_records(tournament, [2])]
+    assert {record.match_key for record in two} == {store.match(tournament, 2).key}
+    assert [record.seating for record in two] == [1, 2, 3, 4, 5, 6]
+    assert list(store.game_records(tournament, [77])) == []
     assert store.timings(store.match(tournament, 2).id, 3) == b"times"
-    with pytest.raises(NotFound):
-        store.game_record(tournament, 2, 7)
+    assert store.timings(77, 3) == b""
 
 
 def test_tournaments_are_listed_newest_first_and_the_newest_is_meant(store: Store) -> None:
