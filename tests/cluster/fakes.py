@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002  # fakes take what the real ones need
 """A broker in memory, and bots that need no sandbox."""
 
 import json

@@ -169,7 +169,7 @@ def test_a_forged_message_is_rejected_and_changes_nothing(desk: Desk, forgery: C
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"\xff\xfe", b"[]", b"null", b'{"kind": "result"', b'{"kind":"hello","worker":"w","slots":true}', b"[" * 10**5],
+    [b"", b"\xff\xfe", b"[]", b"null", b'{"kind": "result"', b'{"kind":"hello","worker":"w","slots":1}', b"[" * 10**5],
     ids=["empty", "no text", "a list", "null", "half", "a hello without environment", "deep"],
 )  # fmt: skip
 def test_what_is_no_message_is_rejected(desk: Desk, body: bytes) -> None:
