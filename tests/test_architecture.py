@@ -44,7 +44,7 @@ CORE_LAYERS = (
     ("adapter", "replay"),
 )
 PURE = {f"tournament.{name}" for layer in CORE_LAYERS for name in layer}
-STORE = ("tournament.models", "tournament.store*", "tournament.settings", "tournament.migrations*")
+STORE = ("tournament.models*", "tournament.store*", "tournament.settings", "tournament.migrations*")
 
 
 @dataclass(frozen=True, slots=True)

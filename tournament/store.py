@@ -31,8 +31,10 @@ from tournament.store_database import (
     clock,
 )
 from tournament.store_figures import FigureReads
+from tournament.store_people import People
 from tournament.store_queue import Queue
 from tournament.store_state import lock_tournament, set_state
+from tournament.store_submissions import Submissions
 from tournament.store_values import NewEntrant, NewTournament
 
 __all__ = ["NotFound", "Store", "StoreError", "WrongState"]
@@ -44,7 +46,7 @@ _MIGRATION_LOCK: Final = 7_652_384_190
 _BATCH: Final = 5_000
 
 
-class Store(Queue, FigureReads):
+class Store(Queue, FigureReads, People, Submissions):
     """One database with all that is done to it.
 
     A store may be shared by threads; a forked child makes its own, or calls `close` first.

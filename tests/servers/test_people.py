@@ -1,0 +1,68 @@
+"""The tests of people and submissions in the store once more, on PostgreSQL, and what only two connections show."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests.people.people import RANDOM, contestant, organiser, submit
+from tests.people.test_store_people import *  # noqa: F403
+from tests.people.test_submissions import *  # noqa: F403
+from tests.servers.test_store import TABLES, database
+from tournament.models_people import InviteKind
+from tournament.store import NotFound, Store
+from tournament.tokens import new_code, new_token
+
+__all__ = ["database"]
+
+PEOPLE = "account, token, session, invite, bot, submission, trial, site_option, audit"
+
+
+@pytest.fixture
+def store_url(database: str) -> str:
+    """The database without rows."""
+    with psycopg.connect(database.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(f"TRUNCATE {TABLES}, {PEOPLE} RESTART IDENTITY CASCADE".encode())
+    return database
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    with Store(store_url) as store:
+        yield store
+
+
+def test_sixty_who_join_at_once_are_sixty_accounts_and_no_more(store: Store) -> None:
+    org, _ = organiser(store)
+    code = new_code(RANDOM)
+    store.invite(code, InviteKind.JOIN, by=org, cap=60)
+
+    def join(number: int) -> int:
+        try:
+            return store.take_invite(code, f"c{number}", new_token(RANDOM)).account_id
+        except NotFound:
+            return 0
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(join, range(70)))
+    assert made.count(0) == 10
+    assert len(set(made)) == 61
+    assert len(store.accounts()) == 61
+
+
+def test_one_upload_sent_eight_times_at_once_is_one_submission(store: Store) -> None:
+    ada, _ = contestant(store)
+    submit(store, ada, "fox", "0")
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: submit(store, ada, "fox"), range(8)))) == 1
+
+
+def test_two_checkers_never_check_one_account_at_a_time(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        account, _ = contestant(store, name)
+        for number in range(3):
+            submit(store, account, name, str(number))
+    with ThreadPoolExecutor(6) as pool:
+        leased = [check for check in pool.map(lambda _: store.lease_check(60), range(9)) if check is not None]
+    assert sorted(check.bot for check in leased) == ["a", "b", "c"]

@@ -1,0 +1,530 @@
+"""Accounts, tokens, sessions, invitations and the audit log: what the store does for people.
+
+Tokens, keys and codes come in as they are and are stored as hashes. Every change that somebody may ask about later is
+written to the audit log in the same transaction, by numbers and never by names, so that erasing leaves nothing there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, text, update
+
+from tournament import tokens
+from tournament.models_people import (
+    FIRST_ACCOUNT,
+    OPEN_STATES,
+    Account,
+    Audit,
+    Bot,
+    Invite,
+    InviteKind,
+    Option,
+    Role,
+    Session,
+    Submission,
+    Token,
+)
+from tournament.people import SCOPES, AccountInfo, AuditLine, Identity, InviteInfo, SiteOptions, TokenInfo
+from tournament.source import BotSource
+from tournament.store_database import (
+    ENTRANT,
+    FAULT,
+    MATCH,
+    SOURCE,
+    Database,
+    NotFound,
+    StoreError,
+    WrongState,
+    clock,
+    table_of,
+)
+from tournament.store_state import OPEN
+from tournament.tokens import NewToken, Scope
+
+ACCOUNT: Final = table_of(Account)
+TOKEN: Final = table_of(Token)
+SESSION: Final = table_of(Session)
+INVITE: Final = table_of(Invite)
+BOT: Final = table_of(Bot)
+SUBMISSION: Final = table_of(Submission)
+OPTION: Final = table_of(Option)
+AUDIT: Final = table_of(Audit)
+
+IDLE_S: Final = 12 * 3600.0
+_TOUCH_S: Final = 60.0
+"""Last use is written down once a minute at most: reading a page shall not write."""
+
+_ERASED: Final = BotSource.of_file(b"# The contestant who wrote this was erased.\n")
+
+
+class NameTaken(StoreError):
+    """Another account goes by a name that reads the same."""
+
+
+class People(Database):
+    """What is done for accounts; every method is one transaction."""
+
+    # Settings of the site --------------------------------------------------------------------------------------
+
+    def options(self) -> SiteOptions:
+        """Returns what the organiser has set."""
+        with self.read() as connection:
+            return options_of(connection)
+
+    def set_options(self, options: SiteOptions, *, by: int | None) -> None:
+        """Changes the settings; what changed goes to the audit log."""
+        with self.write() as connection:
+            before = asdict(options_of(connection))
+            changed = {name: value for name, value in asdict(options).items() if before[name] != value}
+            for name, value in changed.items():
+                connection.execute(delete(OPTION).where(OPTION.c.name == name))
+                connection.execute(insert(OPTION).values(name=name, value=json.dumps(value)))
+            if changed:
+                note(connection, by, "set options", "site", json.dumps(changed))
+
+    # Codes -----------------------------------------------------------------------------------------------------
+
+    def has_organiser(self) -> bool:
+        """Tells whether the installation has been claimed."""
+        with self.read() as connection:
+            return connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.role == Role.ORGANISER).limit(1)) is not None
+
+    def invite(
+        self,
+        code: str,
+        kind: InviteKind,
+        *,
+        by: int | None,
+        cap: int = 1,
+        ends_at: float | None = None,
+        account_id: int | None = None,
+    ) -> None:
+        """Stores a code; a new claim or hand-over replaces the one before.
+
+        Raises:
+            NotFound: there is no such account.
+            WrongState: the installation has been claimed already.
+        """
+        with self.write() as connection:
+            if kind is InviteKind.CLAIM:
+                if connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.role == Role.ORGANISER).limit(1)):
+                    raise WrongState("this installation has an organiser already")
+                connection.execute(delete(INVITE).where(INVITE.c.kind == kind))
+            if account_id is not None:
+                _living(connection, account_id)
+                connection.execute(delete(INVITE).where(INVITE.c.account_id == account_id))
+            values = {"hash": _code_hash(code), "kind": kind, "account_id": account_id, "cap": cap, "ends_at": ends_at}
+            connection.execute(insert(INVITE).values(**values, created_at=clock(connection)))
+            note(connection, by, f"make {kind} code", f"account {account_id}" if account_id else "site", f"cap {cap}")
+
+    def invites(self) -> list[InviteInfo]:
+        """Returns the codes that are good for something, newest first."""
+        with self.read() as connection:
+            good = _good(clock(connection))
+            rows = connection.execute(select(INVITE).where(good).order_by(INVITE.c.created_at.desc()))
+            return [_info(InviteInfo, row, kind=InviteKind(row.kind)) for row in rows]
+
+    def find_invite(self, code: str) -> InviteInfo | None:
+        """Returns what a code is good for, None if for nothing."""
+        with self.read() as connection:
+            row = connection.execute(
+                select(INVITE).where(INVITE.c.hash == _code_hash(code), _good(clock(connection)))
+            ).one_or_none()
+            return None if row is None else _info(InviteInfo, row, kind=InviteKind(row.kind))
+
+    def end_invite(self, code_hash: str, *, by: int | None) -> None:
+        """Ends a code early."""
+        with self.write() as connection:
+            connection.execute(delete(INVITE).where(INVITE.c.hash == code_hash))
+            note(connection, by, "end code", "site")
+
+    def take_invite(self, code: str, name: str, token: NewToken) -> Identity:
+        """Uses a code: makes an account, or takes over the one it was made for, and gives it its token.
+
+        Args:
+            code: what was given out.
+            name: the display name; not used where the account has one already.
+            token: what the account will be known by.
+
+        Raises:
+            NotFound: the code is good for nothing (any more).
+            NameTaken: another account goes by that name.
+            ValueError: the name cannot be shown.
+        """
+        with self.write() as connection:
+            now = clock(connection)
+            use = (
+                update(INVITE)
+                .where(INVITE.c.hash == _code_hash(code), _good(now))
+                .values(used=INVITE.c.used + 1)
+                .returning(INVITE.c.kind, INVITE.c.account_id)
+            )
+            row = connection.execute(use).one_or_none()
+            if row is None:
+                raise NotFound("this code is not good for anything: it is mistyped, used up or has ended")
+            if row.kind == InviteKind.ACCOUNT:
+                account_id = int(row.account_id)
+            else:
+                role = Role.ORGANISER if row.kind == InviteKind.CLAIM else Role.CONTESTANT
+                account_id = _add_account(connection, name, role, now)
+            note(connection, account_id, f"take {row.kind} code", f"account {account_id}")
+            account = _living(connection, account_id)
+            scopes = SCOPES[Role(account.role)]
+            _add_token(connection, account_id, token, f"from a {row.kind} code", scopes, None, now)
+            return Identity(account_id, account.name, Role(account.role), scopes, token.id)
+
+    # Accounts --------------------------------------------------------------------------------------------------
+
+    def add_accounts(self, names: Sequence[str], *, by: int | None, role: Role = Role.CONTESTANT) -> list[int]:
+        """Makes accounts, all or none, and returns their ids; a token comes by a code or `add_token`.
+
+        Raises:
+            NameTaken: another account goes by one of the names.
+            ValueError: a name cannot be shown.
+        """
+        with self.write() as connection:
+            now = clock(connection)
+            made = [_add_account(connection, name, role, now) for name in names]
+            for account_id in made:
+                note(connection, by, f"add {role}", f"account {account_id}")
+            return made
+
+    def accounts(self) -> list[AccountInfo]:
+        """Returns all accounts with how much there is of each, oldest first."""
+        with self.read() as connection:
+            return [_account(row) for row in connection.execute(_accounts().order_by(ACCOUNT.c.id))]
+
+    def account(self, account_id: int) -> AccountInfo:
+        """Returns one account.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self.read() as connection:
+            row = connection.execute(_accounts().where(ACCOUNT.c.id == account_id)).one_or_none()
+            if row is None:
+                raise NotFound(f"no account {account_id}")
+            return _account(row)
+
+    def find_account(self, name: str) -> AccountInfo:
+        """Returns the account that goes by a name.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self.read() as connection:
+            key = tokens.name_key(name)
+            row = connection.execute(_accounts().where(ACCOUNT.c.name_key == key)).one_or_none()
+            if row is None:
+                raise NotFound(f"no account goes by the name {name!a:.80}")
+            return _account(row)
+
+    def rename(self, account_id: int, name: str, *, by: int | None) -> None:
+        """Changes the display name of an account.
+
+        Raises:
+            NotFound: there is no such account.
+            NameTaken: another account goes by that name.
+            ValueError: the name cannot be shown.
+        """
+        with self.write() as connection:
+            _living(connection, account_id)
+            _set_name(connection, account_id, tokens.display_name(name))
+            note(connection, by, "rename", f"account {account_id}")
+
+    def erase(self, account_id: int, *, by: int | None) -> None:
+        """Replaces a contestant's account, name, sources and texts; games and bots' names stay.
+
+        Raises:
+            NotFound: there is no such account.
+            WrongState: one of its bots still has matches to play, or it is the last organiser.
+        """
+        with self.write() as connection:
+            _living(connection, account_id)
+            others = select(ACCOUNT.c.id).where(
+                ACCOUNT.c.role == Role.ORGANISER, ACCOUNT.c.id != account_id, ACCOUNT.c.erased_at.is_(None)
+            )
+            if connection.scalar(others.limit(1)) is None:
+                raise WrongState("this is the only organiser: expected another one first")
+            _refuse_if_playing(connection, account_id)
+            now = clock(connection)
+            _erase_sources(connection, account_id, now)
+            gone = {"file_name": "", "note": "", "verdict": "{}", "probes": None}
+            connection.execute(update(SUBMISSION).where(SUBMISSION.c.account_id == account_id).values(**gone))
+            mine = select(ENTRANT.c.tournament_id, ENTRANT.c.position).where(ENTRANT.c.owner == account_id)
+            for tournament_id, position in connection.execute(mine).all():
+                at = (FAULT.c.tournament_id == tournament_id) & (FAULT.c.entrant == position)
+                connection.execute(update(FAULT).where(at).values(message="", traceback="", log_tail=""))
+            connection.execute(
+                update(BOT)
+                .where(BOT.c.account_id == account_id)
+                .values(withdrawn_at=func.coalesce(BOT.c.withdrawn_at, now))
+            )
+            _drop_tokens(connection, account_id)
+            connection.execute(delete(INVITE).where(INVITE.c.account_id == account_id))
+            _set_name(connection, account_id, f"erased {account_id}")
+            done = {"erased_at": now, "entry_bot": None}
+            connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(**done))
+            note(connection, by, "erase", f"account {account_id}")
+
+    # Tokens and sessions -----------------------------------------------------------------------------------------
+
+    def add_token(
+        self,
+        account_id: int,
+        token: NewToken,
+        label: str,
+        *,
+        by: int | None,
+        scopes: frozenset[Scope] | None = None,
+        expires_at: float | None = None,
+    ) -> None:
+        """Gives an account one more token, for all that its role allows or for less.
+
+        Raises:
+            NotFound: there is no such account.
+            WrongState: the role does not allow one of the scopes.
+        """
+        with self.write() as connection:
+            account = _living(connection, account_id)
+            allowed = SCOPES[Role(account.role)]
+            wanted = allowed if scopes is None else scopes
+            if not wanted <= allowed:
+                raise WrongState(f"a {account.role} cannot have a token for {', '.join(sorted(wanted - allowed))}")
+            _add_token(connection, account_id, token, label, wanted, expires_at, clock(connection))
+            note(connection, by, "add token", f"account {account_id} token {token.id}")
+
+    def tokens(self, account_id: int) -> list[TokenInfo]:
+        """Returns the tokens of an account, oldest first."""
+        sessions = select(func.count()).where(SESSION.c.token_id == TOKEN.c.id).scalar_subquery()
+        query = (
+            select(TOKEN, sessions.label("sessions"))
+            .where(TOKEN.c.account_id == account_id)
+            .order_by(TOKEN.c.created_at, TOKEN.c.id)
+        )
+        with self.read() as connection:
+            return [_info(TokenInfo, row, scopes=_scopes(row.scopes)) for row in connection.execute(query)]
+
+    def revoke_token(self, account_id: int, token_id: str, *, by: int | None) -> None:
+        """Ends a token and the sessions opened with it.
+
+        Raises:
+            NotFound: the account has no such token.
+        """
+        with self.write() as connection:
+            at = (TOKEN.c.account_id == account_id) & (TOKEN.c.id == token_id)
+            connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(select(TOKEN.c.id).where(at))))
+            if not connection.execute(delete(TOKEN).where(at).returning(TOKEN.c.id)).all():
+                raise NotFound(f"account {account_id} has no token {token_id!a:.20}")
+            note(connection, by, "revoke token", f"account {account_id} token {token_id}")
+
+    def revoke_all(self, account_id: int, *, by: int | None) -> None:
+        """Ends all tokens and sessions of an account, as before a lost token is replaced."""
+        with self.write() as connection:
+            _drop_tokens(connection, account_id)
+            note(connection, by, "revoke all tokens", f"account {account_id}")
+
+    def identify_token(self, text_: str, *, now: float | None = None) -> Identity | None:
+        """Returns whom a token stands for, None if for nobody (any more)."""
+        token_id = tokens.token_id(text_)
+        if token_id is None:
+            return None
+        with self.read() as connection:
+            moment = clock(connection) if now is None else now
+            row = connection.execute(_identities().where(TOKEN.c.id == token_id)).one_or_none()
+        if row is None or not tokens.same(row.hash, tokens.hashed(text_)) or _expired(row, moment):
+            return None
+        if moment - (row.used_at or 0) > _TOUCH_S:
+            with self.write() as connection:
+                connection.execute(update(TOKEN).where(TOKEN.c.id == token_id).values(used_at=moment))
+        return _identity(row)
+
+    def open_session(self, token_id: str, key: str, csrf: str, *, now: float | None = None) -> None:
+        """Opens a session for a token that was identified; sessions that have been idle for long go."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            connection.execute(delete(SESSION).where(SESSION.c.seen_at < moment - IDLE_S))
+            values = {"token_id": token_id, "csrf": csrf, "created_at": moment, "seen_at": moment}
+            connection.execute(insert(SESSION).values(hash=tokens.hashed(key), **values))
+
+    def identify_session(self, key: str, *, now: float | None = None) -> Identity | None:
+        """Returns whom a session key stands for, None if for nobody (any more)."""
+        key_hash = tokens.hashed(key)
+        query = _identities().add_columns(SESSION.c.csrf, SESSION.c.seen_at)
+        query = query.join(SESSION, SESSION.c.token_id == TOKEN.c.id).where(SESSION.c.hash == key_hash)
+        with self.read() as connection:
+            moment = clock(connection) if now is None else now
+            row = connection.execute(query).one_or_none()
+        if row is None or _expired(row, moment) or moment - row.seen_at > IDLE_S:
+            return None
+        if moment - row.seen_at > _TOUCH_S:
+            with self.write() as connection:
+                connection.execute(update(SESSION).where(SESSION.c.hash == key_hash).values(seen_at=moment))
+        return _identity(row, row.csrf)
+
+    def close_session(self, key: str) -> None:
+        """Ends one session."""
+        with self.write() as connection:
+            connection.execute(delete(SESSION).where(SESSION.c.hash == tokens.hashed(key)))
+
+    def close_sessions(self, account_id: int) -> None:
+        """Ends all sessions of an account."""
+        with self.write() as connection:
+            mine = select(TOKEN.c.id).where(TOKEN.c.account_id == account_id)
+            connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(mine)))
+
+    # Audit -------------------------------------------------------------------------------------------------------
+
+    def audit(self, act: str, subject: str, reason: str = "", *, by: int | None) -> None:
+        """Writes down an act that is no transaction of its own here."""
+        with self.write() as connection:
+            note(connection, by, act, subject, reason)
+
+    def audit_log(self, limit: int = 50) -> list[AuditLine]:
+        """Returns the last acts, newest first."""
+        with self.read() as connection:
+            rows = connection.execute(select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit))
+            return [_info(AuditLine, row) for row in rows]
+
+
+def note(connection: Connection, by: int | None, act: str, subject: str, reason: str = "") -> None:
+    """Writes a line of the audit log, in the transaction that does what it tells of; `by` None is the command line."""
+    connection.execute(
+        insert(AUDIT).values(at=clock(connection), account_id=by, act=act, subject=subject, reason=reason)
+    )
+
+
+def options_of(connection: Connection) -> SiteOptions:
+    """Returns the settings of the site; one that this version does not know is left alone."""
+    known = {each.name for each in fields(SiteOptions)}
+    rows = connection.execute(select(OPTION.c.name, OPTION.c.value)).all()
+    return SiteOptions(**{row.name: json.loads(row.value) for row in rows if row.name in known})
+
+
+def _add_account(connection: Connection, name: str, role: Role, now: float) -> int:
+    if connection.dialect.name != "sqlite":
+        connection.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
+    shown = tokens.display_name(name)
+    _refuse_taken(connection, shown, None)
+    account_id = int(connection.scalar(select(func.max(ACCOUNT.c.id))) or FIRST_ACCOUNT - 1) + 1
+    values = {"name": shown, "name_key": tokens.name_key(shown), "role": role, "created_at": now}
+    connection.execute(insert(ACCOUNT).values(id=account_id, **values))
+    return account_id
+
+
+def _set_name(connection: Connection, account_id: int, name: str) -> None:
+    _refuse_taken(connection, name, account_id)
+    values = {"name": name, "name_key": tokens.name_key(name)}
+    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(**values))
+
+
+def _refuse_taken(connection: Connection, name: str, account_id: int | None) -> None:
+    query = select(ACCOUNT.c.id).where(ACCOUNT.c.name_key == tokens.name_key(name))
+    if connection.scalar(query) not in (None, account_id):
+        raise NameTaken(f"the name {name!r} is taken, or reads like one that is: expected another")
+
+
+def _living(connection: Connection, account_id: int) -> Any:
+    row = connection.execute(
+        select(ACCOUNT).where(ACCOUNT.c.id == account_id, ACCOUNT.c.erased_at.is_(None))
+    ).one_or_none()
+    if row is None:
+        raise NotFound(f"no account {account_id}")
+    return row
+
+
+def _add_token(
+    connection: Connection,
+    account_id: int,
+    token: NewToken,
+    label: str,
+    scopes: frozenset[Scope],
+    expires_at: float | None,
+    now: float,
+) -> None:
+    values = {"id": token.id, "hash": token.hash, "label": label, "scopes": " ".join(sorted(scopes))}
+    times = {"created_at": now, "expires_at": expires_at}
+    connection.execute(insert(TOKEN).values(account_id=account_id, **values, **times))
+
+
+def _drop_tokens(connection: Connection, account_id: int) -> None:
+    mine = select(TOKEN.c.id).where(TOKEN.c.account_id == account_id)
+    connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(mine)))
+    connection.execute(delete(TOKEN).where(TOKEN.c.account_id == account_id))
+
+
+def _refuse_if_playing(connection: Connection, account_id: int) -> None:
+    seats = or_(*(MATCH.c[name] == ENTRANT.c.position for name in ("e0", "e1", "e2")))
+    query = (
+        select(MATCH.c.tournament_id)
+        .join(ENTRANT, (ENTRANT.c.tournament_id == MATCH.c.tournament_id) & seats)
+        .where(ENTRANT.c.owner == account_id, MATCH.c.state.in_(OPEN))
+        .limit(1)
+    )
+    tournament_id = connection.scalar(query)
+    if tournament_id is not None:
+        raise WrongState(f"a bot of account {account_id} still plays in tournament {tournament_id}")
+    checked = select(SUBMISSION.c.id).where(SUBMISSION.c.account_id == account_id, SUBMISSION.c.state.in_(OPEN_STATES))
+    if connection.scalar(checked.limit(1)) is not None:
+        raise WrongState(f"a submission of account {account_id} is being checked: try again in a minute")
+
+
+def _erase_sources(connection: Connection, account_id: int, now: float) -> None:
+    """Replaces the files of an account's submissions, but not those that somebody else handed in too."""
+    mine = select(SUBMISSION.c.sha256).where(SUBMISSION.c.account_id == account_id, SUBMISSION.c.sha256.is_not(None))
+    others = select(SUBMISSION.c.sha256).where(
+        SUBMISSION.c.account_id != account_id, SUBMISSION.c.sha256 == SOURCE.c.sha256
+    )
+    entered = select(ENTRANT.c.sha256).where(ENTRANT.c.owner != account_id, ENTRANT.c.sha256 == SOURCE.c.sha256)
+    change = update(SOURCE).where(SOURCE.c.sha256.in_(mine), ~others.exists(), ~entered.exists())
+    connection.execute(change.values(files=_ERASED.pack(), created_at=now))
+
+
+def _accounts() -> Any:
+    def count(table: Any, *also: ColumnElement[bool]) -> Any:
+        return select(func.count()).where(table.c.account_id == ACCOUNT.c.id, *also).scalar_subquery()
+
+    return select(
+        ACCOUNT, count(TOKEN).label("tokens"), count(BOT).label("bots"), count(SUBMISSION).label("submissions")
+    )
+
+
+def _account(row: Any) -> AccountInfo:
+    made: AccountInfo = _info(AccountInfo, row, role=Role(row.role))
+    return made
+
+
+def _identities() -> Any:
+    return (
+        select(ACCOUNT.c.name, ACCOUNT.c.role, TOKEN)
+        .join(TOKEN, TOKEN.c.account_id == ACCOUNT.c.id)
+        .where(ACCOUNT.c.erased_at.is_(None))
+    )
+
+
+def _identity(row: Any, csrf: str | None = None) -> Identity:
+    return Identity(row.account_id, row.name, Role(row.role), _scopes(row.scopes), row.id, csrf)
+
+
+def _expired(row: Any, now: float) -> bool:
+    return row.expires_at is not None and row.expires_at <= now
+
+
+def _good(now: float) -> ColumnElement[bool]:
+    return (INVITE.c.used < INVITE.c.cap) & (INVITE.c.ends_at.is_(None) | (INVITE.c.ends_at > now))
+
+
+def _code_hash(code: str) -> str:
+    return tokens.hashed(tokens.code_of(code))
+
+
+def _scopes(text_: str) -> frozenset[Scope]:
+    return frozenset(map(Scope, text_.split()))
+
+
+def _info(kind: Any, row: Any, /, **changed: Any) -> Any:
+    return kind(**{each.name: changed.get(each.name, getattr(row, each.name, None)) for each in fields(kind)})

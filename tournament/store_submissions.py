@@ -1,0 +1,582 @@
+"""Bots, submissions, the queue of checks, trials of new versions, and who enters a tournament.
+
+Checks are handed out fairly: one at a time for each account, and first to the account that was served least in the
+last hour, so that one who uploads fifty versions delays nobody. A lease of a check that has ended is given out once
+more, then the submission has failed, with a reason, and can be tried again by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, text, update
+
+from tournament.models import TournamentState
+from tournament.models_people import OPEN_STATES, SubmissionState, Trial
+from tournament.people import BotInfo, LeasedCheck, SubmissionInfo, TrialInfo
+from tournament.rules import DEFAULTS, GameName, Limits, Rules
+from tournament.seeds import BOT_NAME
+from tournament.source import BotSource
+from tournament.store_database import SOURCE, TOURNAMENT, Database, NotFound, StoreError, WrongState, clock, table_of
+from tournament.store_people import ACCOUNT, BOT, SUBMISSION, note, options_of
+from tournament.store_values import NewEntrant
+
+TRIAL: Final = table_of(Trial)
+
+HOUR_S: Final = 3600.0
+DAY_S: Final = 24 * HOUR_S
+MAX_ATTEMPTS: Final = 2
+"""A check that was lost (its process died, it hung) is done once more by itself."""
+
+USUAL_CHECK_S: Final = 3.0
+"""How long a check is said to take before any was done."""
+
+_CHECK_LOCK: Final = 7_652_384_191
+"""Any number, always the same: checks are handed out under the advisory lock of this number on PostgreSQL."""
+
+LOST: Final = "the check was given up: it took longer than it may, or the server stopped meanwhile"
+
+
+class QuotaReached(StoreError):
+    """An account, or the site, has had enough for now.
+
+    Attributes:
+        retry_s: seconds after which it may be tried again; None if waiting alone does not help.
+        busy: whether it is the site, not the account.
+    """
+
+    def __init__(self, text_: str, retry_s: float | None, *, busy: bool = False) -> None:
+        super().__init__(text_)
+        self.retry_s = retry_s
+        self.busy = busy
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubmission:
+    """An upload: its files, or the reasons for which the upload checks refused it."""
+
+    account_id: int
+    bot: str
+    file_name: str
+    source: BotSource | None
+    reasons: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Submissions(Database):
+    """What is done for bots and submissions; every method is one transaction."""
+
+    # Receiving -------------------------------------------------------------------------------------------------
+
+    def submit(self, new: NewSubmission, reserved: Sequence[str], *, now: float | None = None) -> int:
+        """Receives an upload and returns its number; the same files for the same bot while they wait are one.
+
+        Args:
+            new: the upload; refused by the upload checks it is kept with its reasons.
+            reserved: names that nobody may take: the house bots'.
+            now: for tests.
+
+        Raises:
+            ValueError: the bot may not be called so.
+            WrongState: submissions are closed, the name is another contestant's, or the bot's newest version has
+                these very files.
+            QuotaReached: a quota of the account is used up, or too many submissions wait.
+        """
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            # Uploads of one account come one after the other, so that none of the counts below is stale.
+            connection.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.id == new.account_id).with_for_update())
+            bot_id = self._bot(connection, new, reserved, moment)
+            sha256 = new.source.sha256 if new.source is not None else None
+            if sha256 is not None:
+                same = [SUBMISSION.c.bot_id == bot_id, SUBMISSION.c.sha256 == sha256]
+                waiting = select(SUBMISSION.c.id).where(*same, SUBMISSION.c.state.in_(OPEN_STATES))
+                if (found := connection.scalar(waiting)) is not None:
+                    return int(found)
+                newest = _newest(connection, bot_id)
+                if newest is not None and newest.sha256 == sha256:
+                    raise WrongState(f"{new.bot} version {newest.version} has these very files: nothing to do")
+            _refuse_beyond_quota(connection, new, moment)
+            if new.source is not None:
+                _keep_source(connection, new.source, moment)
+            rejected = sha256 is None
+            values = {
+                "bot_id": bot_id,
+                "account_id": new.account_id,
+                "sha256": sha256,
+                "file_name": new.file_name[:200],
+                "note": new.note[:400],
+                "state": SubmissionState.REJECTED if rejected else SubmissionState.WAITING,
+                "stage": "upload checks" if rejected else "received",
+                "received_at": moment,
+                "ended_at": moment if rejected else None,
+                "verdict": json.dumps({"reasons": new.reasons} if rejected else {}),
+            }
+            return int(connection.scalar(insert(SUBMISSION).values(values).returning(SUBMISSION.c.id)) or 0)
+
+    def retry_check(self, submission_id: int, *, by: int | None) -> None:
+        """Puts a failed submission back into the queue.
+
+        Raises:
+            NotFound: there is no such submission.
+            WrongState: it has a verdict, or waits for one.
+        """
+        with self.write() as connection:
+            row = _submission(connection, submission_id)
+            if row.state != SubmissionState.FAILED:
+                raise WrongState(f"submission {submission_id} is {row.state}: only a failed check can be tried again")
+            again = {"state": SubmissionState.WAITING, "stage": "received", "attempt": 0, "ended_at": None}
+            connection.execute(update(SUBMISSION).where(SUBMISSION.c.id == submission_id).values(**again))
+            note(connection, by, "retry check", f"submission {submission_id}")
+
+    # Reading ---------------------------------------------------------------------------------------------------
+
+    def submission(self, submission_id: int) -> SubmissionInfo:
+        """Returns a submission.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self.read() as connection:
+            row = connection.execute(_submissions().where(SUBMISSION.c.id == submission_id)).one_or_none()
+            if row is None:
+                raise NotFound(f"no submission {submission_id}")
+            return _info(row)
+
+    def submissions(
+        self, *, account_id: int | None = None, bot_id: int | None = None, before: int | None = None, limit: int = 50
+    ) -> list[SubmissionInfo]:
+        """Returns submissions, newest first; `before` is the number of the last one seen."""
+        query = _submissions().order_by(SUBMISSION.c.id.desc()).limit(limit)
+        for column, value in ((SUBMISSION.c.account_id, account_id), (SUBMISSION.c.bot_id, bot_id)):
+            query = query if value is None else query.where(column == value)
+        if before is not None:
+            query = query.where(SUBMISSION.c.id < before)
+        with self.read() as connection:
+            return [_info(row) for row in connection.execute(query)]
+
+    def probe(self, submission_id: int, number: int) -> dict[str, Any]:
+        """Returns the replay document of a probe, by its number from 1.
+
+        Raises:
+            NotFound: there is none.
+        """
+        with self.read() as connection:
+            packed = connection.scalar(select(SUBMISSION.c.probes).where(SUBMISSION.c.id == submission_id))
+        documents = json.loads(zlib.decompress(packed)) if packed else []
+        if not 1 <= number <= len(documents):
+            raise NotFound(f"no probe {number} of submission {submission_id}")
+        return dict(documents[number - 1])
+
+    def waiting(self, submission_id: int | None = None) -> tuple[int, float]:
+        """Returns how many submissions wait ahead of one (or in all), and about how long that takes, in seconds."""
+        with self.read() as connection:
+            queue = select(SUBMISSION.c.id, SUBMISSION.c.account_id).where(SUBMISSION.c.state.in_(OPEN_STATES))
+            rows = connection.execute(queue.order_by(SUBMISSION.c.id)).all()
+            last = select(SUBMISSION.c.check_s).where(SUBMISSION.c.check_s.is_not(None))
+            spent = connection.scalars(last.order_by(SUBMISSION.c.ended_at.desc()).limit(20)).all()
+        usual_s = sum(spent) / len(spent) if spent else USUAL_CHECK_S
+        mine = next((row.account_id for row in rows if row.id == submission_id), None)
+        if mine is None:
+            return len(rows), len(rows) * usual_s
+        own = [row.id for row in rows if row.account_id == mine and row.id < submission_id]
+        # Accounts take turns: at most as many of each other account are done first as of one's own.
+        turns: dict[int, int] = {}
+        for row in rows:
+            if row.account_id != mine:
+                turns[row.account_id] = turns.get(row.account_id, 0) + 1
+        ahead = len(own) + sum(min(count, len(own) + 1) for count in turns.values())
+        return ahead, (ahead + 1) * usual_s
+
+    def bots(self, *, account_id: int | None = None, name: str | None = None) -> list[BotInfo]:
+        """Returns bots by name, with their newest versions."""
+        newest = (
+            select(func.max(SUBMISSION.c.version)).where(SUBMISSION.c.bot_id == BOT.c.id).correlate(BOT)
+        ).scalar_subquery()
+        query = select(BOT, ACCOUNT.c.name.label("owner"), newest.label("version")).join(
+            ACCOUNT, ACCOUNT.c.id == BOT.c.account_id
+        )
+        for column, value in ((BOT.c.account_id, account_id), (BOT.c.name, name)):
+            query = query if value is None else query.where(column == value)
+        with self.read() as connection:
+            entering = {row.bot_id for row in _entering(connection, None)}
+            return [
+                BotInfo(
+                    row.id,
+                    row.name,
+                    row.account_id,
+                    row.owner,
+                    row.created_at,
+                    row.withdrawn_at,
+                    row.disabled,
+                    row.version or 0,
+                    enters=row.id in entering,
+                )
+                for row in connection.execute(query.order_by(BOT.c.name))
+            ]
+
+    def open_modes(self) -> tuple[tuple[Rules, Limits], ...]:
+        """Returns the rules and limits that a bot must cope with: of what has not ended, else of all modes."""
+        alive = [
+            state for state in TournamentState if state not in (TournamentState.FINISHED, TournamentState.CANCELLED)
+        ]
+        query = select(TOURNAMENT.c.rules, TOURNAMENT.c.limits).where(TOURNAMENT.c.state.in_(alive))
+        with self.read() as connection:
+            rows = connection.execute(query.order_by(TOURNAMENT.c.id.desc())).all()
+        found: dict[str, tuple[Rules, Limits]] = {}
+        for row in rows:
+            rules = Rules.from_dict(json.loads(row.rules))
+            found.setdefault(rules.mode, (rules, Limits.from_dict(json.loads(row.limits))))
+        if not found:
+            two, three = (Rules.make(GameName.CUTTHROAT, players=players) for players in (2, 3))
+            found = {rules.mode: (rules, Limits()) for rules in (two, three, DEFAULTS[GameName.WISCONSIN])}
+        return tuple(found[mode] for mode in sorted(found))
+
+    # Bots ------------------------------------------------------------------------------------------------------
+
+    def withdraw(self, bot_id: int, withdrawn: bool, *, by: int | None) -> None:
+        """Withdraws a bot from what has not started, or takes that back; its matches stay.
+
+        Raises:
+            NotFound: there is no such bot.
+        """
+        with self.write() as connection:
+            at = func.coalesce(BOT.c.withdrawn_at, clock(connection)) if withdrawn else None
+            self._change_bot(connection, bot_id, withdrawn_at=at)
+            note(connection, by, "withdraw" if withdrawn else "take part again", f"bot {bot_id}")
+
+    def disable(self, bot_id: int, reason: str | None, *, by: int | None) -> None:
+        """Keeps a bot out of what has not started, for a reason, or lets it in again (None).
+
+        Raises:
+            NotFound: there is no such bot.
+        """
+        with self.write() as connection:
+            self._change_bot(connection, bot_id, disabled=reason)
+            note(connection, by, "enable" if reason is None else "disable", f"bot {bot_id}", reason or "")
+
+    def choose_entry(self, account_id: int, bot_id: int | None) -> None:
+        """Says which of its bots enters for a contestant; None is the one submitted last.
+
+        Raises:
+            NotFound: the contestant has no such bot.
+        """
+        with self.write() as connection:
+            mine = select(BOT.c.id).where(BOT.c.id == bot_id, BOT.c.account_id == account_id)
+            if bot_id is not None and connection.scalar(mine) is None:
+                raise NotFound(f"account {account_id} has no bot {bot_id}")
+            connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(entry_bot=bot_id))
+
+    def entries(self, *, received_by: float | None = None, all_bots: bool = False) -> list[NewEntrant]:
+        """Returns who enters the next tournament: for each contestant one bot in its last accepted version.
+
+        Args:
+            received_by: only what was received until then counts, whenever it was checked.
+            all_bots: every bot of a contestant, not only one.
+        """
+        with self.read() as connection:
+            rows = _entering(connection, received_by, all_bots=all_bots)
+            packed = select(SOURCE.c.sha256, SOURCE.c.files).where(SOURCE.c.sha256.in_({row.sha256 for row in rows}))
+            files = {row.sha256: BotSource.unpack(row.files) for row in connection.execute(packed)}
+            return [NewEntrant(row.name, row.version, files[row.sha256], row.account_id, row.id) for row in rows]
+
+    # Checks ----------------------------------------------------------------------------------------------------
+
+    def lease_check(self, lease_s: float, *, now: float | None = None) -> LeasedCheck | None:
+        """Hands out the submission whose turn it is, None if nothing can be checked now."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            if connection.dialect.name != "sqlite":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _CHECK_LOCK})
+            busy = select(SUBMISSION.c.account_id).where(SUBMISSION.c.state == SubmissionState.CHECKING)
+            queue = select(func.min(SUBMISSION.c.id).label("id"), SUBMISSION.c.account_id).where(
+                SUBMISSION.c.state == SubmissionState.WAITING, SUBMISSION.c.account_id.not_in(busy)
+            )
+            waiting = connection.execute(queue.group_by(SUBMISSION.c.account_id)).all()
+            served = select(SUBMISSION.c.account_id, func.count()).where(SUBMISSION.c.started_at > moment - HOUR_S)
+            counts = {row[0]: row[1] for row in connection.execute(served.group_by(SUBMISSION.c.account_id))}
+            for row in sorted(waiting, key=lambda each: (counts.get(each.account_id, 0), each.id)):
+                change = (
+                    update(SUBMISSION)
+                    .where(SUBMISSION.c.id == row.id, SUBMISSION.c.state == SubmissionState.WAITING)
+                    .values(
+                        state=SubmissionState.CHECKING,
+                        stage="upload checks",
+                        started_at=moment,
+                        lease_until=moment + lease_s,
+                        attempt=SUBMISSION.c.attempt + 1,
+                    )
+                    .returning(SUBMISSION.c.bot_id, SUBMISSION.c.sha256, SUBMISSION.c.attempt)
+                )
+                taken = connection.execute(change).one_or_none()
+                if taken is not None:
+                    name = connection.scalar(select(BOT.c.name).where(BOT.c.id == taken.bot_id))
+                    version = _next_version(connection, taken.bot_id)
+                    return LeasedCheck(row.id, taken.attempt, str(name), version, taken.sha256)
+            return None
+
+    def check_passed(self, check: LeasedCheck, stage: str) -> None:
+        """Notes the stage that a check has reached, for whoever waits."""
+        with self.write() as connection:
+            connection.execute(update(SUBMISSION).where(_leased(check)).values(stage=stage))
+
+    def decide(
+        self,
+        check: LeasedCheck,
+        stage: str,
+        verdict: Mapping[str, Any],
+        probes: Sequence[Mapping[str, Any]],
+        check_s: float,
+        *,
+        accepted: bool,
+        trial_rules: Rules | None = None,
+        secret: str = "",
+        now: float | None = None,
+    ) -> bool:
+        """Records the verdict of a check; an accepted one becomes the bot's next version.
+
+        Args:
+            check: the lease; if it is over, nothing is recorded.
+            stage: where the check ended.
+            verdict: what is shown, JSON values.
+            probes: the replay documents of the probes.
+            check_s: how long it took.
+            accepted: whether nothing was wrong.
+            trial_rules: in which mode the new version is tried against the old one in the background.
+            secret: what the deals of that trial are made from.
+            now: for tests.
+
+        Returns:
+            Whether it was recorded.
+        """
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            bot_id = connection.scalar(select(SUBMISSION.c.bot_id).where(_leased(check)))
+            if bot_id is None:
+                return False
+            before = _newest(connection, bot_id)
+            values = {
+                "state": SubmissionState.ACCEPTED if accepted else SubmissionState.REJECTED,
+                "stage": stage,
+                "version": _next_version(connection, bot_id) if accepted else None,
+                "ended_at": moment,
+                "lease_until": None,
+                "check_s": check_s,
+                "verdict": json.dumps(verdict),
+                "probes": zlib.compress(json.dumps(list(probes)).encode()) if probes else None,
+            }
+            connection.execute(update(SUBMISSION).where(_leased(check)).values(values))
+            if accepted and before is not None and trial_rules is not None:
+                rules = json.dumps(trial_rules.to_dict(), sort_keys=True)
+                trial = {"submission_id": check.id, "against_id": before.id, "rules": rules, "secret": secret}
+                connection.execute(insert(TRIAL).values(trial))
+            return True
+
+    def give_up(self, check: LeasedCheck, reason: str, *, now: float | None = None) -> None:
+        """Ends a check that failed through us: it is done once more, then the submission has failed."""
+        with self.write() as connection:
+            _give_up(connection, _leased(check), reason, clock(connection) if now is None else now)
+
+    def take_back_checks(self, *, all_of_them: bool = False, now: float | None = None) -> None:
+        """Ends checks whose lease is over; at the start of the only checker, all."""
+        with self.write() as connection:
+            moment = clock(connection) if now is None else now
+            late = SUBMISSION.c.state == SubmissionState.CHECKING
+            if not all_of_them:
+                late = and_(late, SUBMISSION.c.lease_until < moment)
+            _give_up(connection, late, LOST, moment)
+
+    # Trials ----------------------------------------------------------------------------------------------------
+
+    def trial(self, submission_id: int | None = None) -> TrialInfo | None:
+        """Returns the trial of a version, or the oldest that is not decided; None if there is none."""
+        new, old = SUBMISSION.alias("new"), SUBMISSION.alias("old")
+        query = (
+            select(TRIAL, BOT.c.name, new.c.version, new.c.sha256, old.c.version, old.c.sha256)
+            .join(new, new.c.id == TRIAL.c.submission_id)
+            .join(old, old.c.id == TRIAL.c.against_id)
+            .join(BOT, BOT.c.id == new.c.bot_id)
+            .order_by(TRIAL.c.submission_id)
+            .limit(1)
+        )
+        query = query.where(
+            TRIAL.c.verdict.is_(None) & BOT.c.withdrawn_at.is_(None)
+            if submission_id is None
+            else TRIAL.c.submission_id == submission_id
+        )
+        with self.read() as connection:
+            row = connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        *_, name, version, sha256, old_version, old_sha256 = row
+        rules, scores = Rules.from_dict(json.loads(row.rules)), tuple(json.loads(row.scores))
+        both = (version, sha256), (old_version, old_sha256)
+        return TrialInfo(row.submission_id, name, *both, rules, row.secret, scores, row.verdict)
+
+    def add_score(self, trial: TrialInfo, score: int | None, verdict: str | None) -> None:
+        """Records the next match of a trial (None if it could not be played), and what it says if that was the last."""
+        scores = [*trial.scores, *([] if score is None else [score])]
+        at = (TRIAL.c.submission_id == trial.submission_id) & (TRIAL.c.played == len(trial.scores))
+        values = {"scores": json.dumps(scores), "played": len(scores), "verdict": verdict}
+        with self.write() as connection:
+            connection.execute(update(TRIAL).where(at).values(**values))
+
+    def _bot(self, connection: Connection, new: NewSubmission, reserved: Sequence[str], now: float) -> int:
+        row = connection.execute(select(BOT).where(BOT.c.name == new.bot)).one_or_none()
+        if row is not None:
+            if row.account_id != new.account_id:
+                raise WrongState(f"the bot name {new.bot} belongs to another contestant: expected a name of your own")
+            if row.disabled is not None:
+                raise WrongState(f"{new.bot} was disabled by the organiser: {row.disabled}")
+            connection.execute(update(BOT).where(BOT.c.id == row.id).values(withdrawn_at=None))
+            return int(row.id)
+        if not BOT_NAME.fullmatch(new.bot):
+            raise ValueError(
+                f"{new.bot!a:.60} is no bot name: expected at most 39 of a-z, 0-9, - and _, a letter or digit first"
+            )
+        if new.bot in reserved:
+            raise WrongState(f"{new.bot} is a house bot: expected a name of your own")
+        most = options_of(connection).bots
+        mine = select(func.count()).where(BOT.c.account_id == new.account_id, BOT.c.withdrawn_at.is_(None))
+        if (connection.scalar(mine) or 0) >= most:
+            raise QuotaReached(f"you have {most} bots, which is the most: submit a new version, or withdraw one", None)
+        values = {"name": new.bot, "account_id": new.account_id, "created_at": now}
+        return int(connection.scalar(insert(BOT).values(values).returning(BOT.c.id)) or 0)
+
+    def _change_bot(self, connection: Connection, bot_id: int, **values: Any) -> None:
+        change = update(BOT).where(BOT.c.id == bot_id).values(**values).returning(BOT.c.id)
+        if connection.execute(change).one_or_none() is None:
+            raise NotFound(f"no bot {bot_id}")
+
+
+def _refuse_beyond_quota(connection: Connection, new: NewSubmission, now: float) -> None:
+    options = options_of(connection)
+    if options.frozen:
+        raise WrongState("submissions are closed at the moment")
+    mine = SUBMISSION.c.account_id == new.account_id
+    hour = select(func.count(), func.min(SUBMISSION.c.received_at)).where(mine, SUBMISSION.c.received_at > now - HOUR_S)
+    count, first = connection.execute(hour).one()
+    if count >= options.uploads_per_hour:
+        wait_s = first + HOUR_S - now
+        text_ = f"{count} uploads in the last hour, which is the most: the next one in {wait_s / 60:.0f} minutes"
+        raise QuotaReached(text_, wait_s)
+    if new.source is not None and new.source.size_bytes > options.source_bytes:
+        raise ValueError(
+            f"the files have {new.source.size_bytes:,} bytes, at most {options.source_bytes:,} are allowed"
+        )
+    day = select(func.sum(SUBMISSION.c.check_s)).where(mine, SUBMISSION.c.ended_at > now - DAY_S)
+    spent_s = connection.scalar(day) or 0.0
+    if spent_s >= options.check_s_per_day:
+        raise QuotaReached(f"checks of your bots took {spent_s:.0f} s within a day, which is the most", HOUR_S)
+    waiting = select(func.count()).where(SUBMISSION.c.state.in_(OPEN_STATES))
+    if (connection.scalar(waiting) or 0) >= options.waiting:
+        raise QuotaReached("busy: too many submissions wait to be checked, try again in a minute", 60.0, busy=True)
+
+
+def _keep_source(connection: Connection, source: BotSource, now: float) -> None:
+    # What was erased and is handed in again by whoever has it, is there again.
+    connection.execute(
+        text(
+            "INSERT INTO source (sha256, files, created_at) VALUES (:sha256, :files, :now)"
+            " ON CONFLICT (sha256) DO UPDATE SET files = excluded.files"
+        ),
+        {"sha256": source.sha256, "files": source.pack(), "now": now},
+    )
+
+
+def _give_up(connection: Connection, which: ColumnElement[bool], reason: str, now: float) -> None:
+    over = {"lease_until": None, "stage": "received"}
+    again = update(SUBMISSION).where(which, SUBMISSION.c.attempt < MAX_ATTEMPTS)
+    connection.execute(again.values(state=SubmissionState.WAITING, **over))
+    failed = {"state": SubmissionState.FAILED, "ended_at": now, "verdict": json.dumps({"reasons": [reason]})}
+    connection.execute(update(SUBMISSION).where(which).values(**failed, **over))
+
+
+def _leased(check: LeasedCheck) -> ColumnElement[bool]:
+    return and_(
+        SUBMISSION.c.id == check.id,
+        SUBMISSION.c.attempt == check.attempt,
+        SUBMISSION.c.state == SubmissionState.CHECKING,
+    )
+
+
+def _newest(connection: Connection, bot_id: int) -> Any:
+    query = select(SUBMISSION).where(SUBMISSION.c.bot_id == bot_id, SUBMISSION.c.version.is_not(None))
+    return connection.execute(query.order_by(SUBMISSION.c.version.desc()).limit(1)).one_or_none()
+
+
+def _next_version(connection: Connection, bot_id: int) -> int:
+    newest = connection.scalar(select(func.max(SUBMISSION.c.version)).where(SUBMISSION.c.bot_id == bot_id))
+    return int(newest or 0) + 1
+
+
+def _submission(connection: Connection, submission_id: int) -> Any:
+    row = connection.execute(select(SUBMISSION).where(SUBMISSION.c.id == submission_id)).one_or_none()
+    if row is None:
+        raise NotFound(f"no submission {submission_id}")
+    return row
+
+
+def _entering(connection: Connection, received_by: float | None, *, all_bots: bool = False) -> list[Any]:
+    """Returns the versions that enter, sorted by bot name: the last received and accepted of each bot that may."""
+    last = select(func.max(SUBMISSION.c.id)).where(SUBMISSION.c.version.is_not(None)).group_by(SUBMISSION.c.bot_id)
+    if received_by is not None:
+        last = last.where(SUBMISSION.c.received_at <= received_by)
+    query = (
+        select(
+            SUBMISSION.c.id,
+            SUBMISSION.c.bot_id,
+            SUBMISSION.c.version,
+            SUBMISSION.c.account_id,
+            BOT.c.name,
+            SUBMISSION.c.sha256,
+            ACCOUNT.c.entry_bot,
+        )
+        .join(BOT, BOT.c.id == SUBMISSION.c.bot_id)
+        .join(ACCOUNT, ACCOUNT.c.id == SUBMISSION.c.account_id)
+        .where(SUBMISSION.c.id.in_(last), BOT.c.withdrawn_at.is_(None), BOT.c.disabled.is_(None))
+        .order_by(BOT.c.name)
+    )
+    rows = list(connection.execute(query))
+    if all_bots:
+        return rows
+    chosen: dict[int, Any] = {}
+    for row in sorted(rows, key=lambda each: (each.bot_id == each.entry_bot, each.id)):
+        chosen[row.account_id] = row
+    return [row for row in rows if chosen[row.account_id] is row]
+
+
+def _submissions() -> Any:
+    return (
+        select(SUBMISSION, BOT.c.name.label("bot"), ACCOUNT.c.name.label("owner"))
+        .join(BOT, BOT.c.id == SUBMISSION.c.bot_id)
+        .join(ACCOUNT, ACCOUNT.c.id == SUBMISSION.c.account_id)
+    )
+
+
+def _info(row: Any) -> SubmissionInfo:
+    verdict = json.loads(row.verdict)
+    return SubmissionInfo(
+        id=row.id,
+        bot_id=row.bot_id,
+        bot=row.bot,
+        account_id=row.account_id,
+        owner=row.owner,
+        sha256=row.sha256,
+        file_name=row.file_name,
+        note=row.note,
+        state=SubmissionState(row.state),
+        stage=row.stage,
+        version=row.version,
+        received_at=row.received_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        attempt=row.attempt,
+        check_s=row.check_s,
+        verdict=verdict,
+        probe_count=int(verdict.get("probes", 0)),
+    )
