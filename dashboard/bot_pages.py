@@ -15,6 +15,7 @@ from dashboard.match_pages import MatchRow, match_row, moment
 from dashboard.replay_words import FAULT_WORDS
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from dashboard.web import csv_text, download
+from tournament.models import MatchState
 from tournament.results import BID_LEVELS
 from tournament.store_values import MatchFilter
 
@@ -164,7 +165,7 @@ def bot_page(site: Site, name: str, version: int | None, tournament: int | None)
     entrant = contest.entrants[position]
     standing = standings[entrant.name, entrant.version]
     tally = field.figures.totals[position].tally
-    which = MatchFilter(entrants=(position,))
+    which = MatchFilter(entrants=(position,), state=MatchState.DONE)
     matches = site.store.matches(contest.info.id, which, before=2**31, limit=10)
     return BotPage(
         tournament=contest.ref,

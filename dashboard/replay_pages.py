@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -21,7 +22,6 @@ from dashboard.web import download, unchanged
 from tournament.models import MatchState
 from tournament.replay import GameRecord, ReplayError, document, to_line
 from tournament.seeds import seatings
-from tournament.verify import check_document
 
 if TYPE_CHECKING:
     from dashboard.site import Contest
@@ -31,13 +31,23 @@ router = APIRouter()
 FINISHED_AGE_S = 600  # a recorded game changes only when it is made void, which is rare and shown soon enough
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadedGame:
-    """A document with what checking it said, and the microseconds of each decision by deal, attempt and act."""
+    """A document with what checking it said; what only the replay needs is worked out once, when it is asked for."""
 
     document: Document
     problem: str
-    times: Mapping[tuple[int, int, int], int]
+    timings: bytes
+
+    @cached_property
+    def times(self) -> Mapping[tuple[int, int, int], int]:
+        """The microseconds of each decision by deal, attempt and act."""
+        return decision_times(self.document, self.timings)
+
+    @cached_property
+    def chart(self) -> LineChart | None:
+        """The scores over the deals."""
+        return score_chart(self.document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,10 @@ def match_id(match: MatchInfo) -> str:
 
 
 def load_games(site: Site, contest: Contest, match: MatchInfo) -> dict[int, LoadedGame]:
-    """Give the checked documents of a finished match by seating; games that were not kept are left out.
+    """Give the documents of a finished match by seating; games that were not kept are left out.
+
+    Making a document plays the game again by the rules from the tournament's secret; with the digest that was recorded
+    this is the whole proof.
 
     Raises:
         HTTPException: 409, the match is not complete: the other seatings hold the same cards.
@@ -138,24 +151,23 @@ def load_games(site: Site, contest: Contest, match: MatchInfo) -> dict[int, Load
 
     def load() -> dict[int, LoadedGame]:
         records = site.store.game_records(contest.info.id, [match.number])
-        return {record.seating: _load(site, contest, match, record, digests) for _, record in records}
+        return {record.seating: _load(site, match, record, digests) for _, record in records}
 
     return site.games.get((match.id, match.record_order), load)
 
 
-def _load(site: Site, contest: Contest, match: MatchInfo, record: GameRecord, digests: Mapping[int, str]) -> LoadedGame:
-    written = document(record)
-    problem = ""
+def _load(site: Site, match: MatchInfo, record: GameRecord, digests: Mapping[int, str]) -> LoadedGame:
     try:
-        check_document(written, contest.info.secret)
+        written = document(record)
     except ReplayError as error:
-        problem = str(error)
+        raise HTTPException(500, f"Seating {record.seating} does not play again: {error}") from error
+    problem = ""
     if written["digest"] != digests.get(record.seating):
         problem = f"its digest is {written['digest']}, recorded was {digests.get(record.seating)}"
-    return LoadedGame(written, problem, _times(written, site.store.timings(match.id, record.seating)))
+    return LoadedGame(written, problem, site.store.timings(match.id, record.seating))
 
 
-def _times(document: Document, timings: bytes) -> dict[tuple[int, int, int], int]:
+def decision_times(document: Document, timings: bytes) -> dict[tuple[int, int, int], int]:
     """Give the microseconds of each answered question by deal, attempt and act.
 
     The referee writes one record for every question that was answered, in order: a seat that has a choice and is not
@@ -252,7 +264,7 @@ def make_part(
         rows=rows,
         has_times=bool(game.times),
         slowest_first=slowest_first,
-        chart=score_chart(document),
+        chart=game.chart,
         file_name=f"{match.number:06d}-{seating}.json",
         act=view.strip[view.place.step].act or 0,
     )

@@ -7,7 +7,7 @@ all, so that they cannot be in the markup.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dashboard.replay_steps import (
     DECISIONS,
@@ -139,7 +139,6 @@ class Jump:
 class GameView:
     """Everything that the replay template shows of one step."""
 
-    template: ClassVar[str] = "_replay_table.html"
     place: Place
     last_step: int
     players: int

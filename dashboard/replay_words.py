@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboard.replay_steps import Document, Point, Step, StepKind
-from dashboard.web import SUIT_WORDS, card_words, signed
+from dashboard.web import SUIT_WORDS, card_words, number, signed
 from tournament.cards import PIPS, TEXTS
 from tournament.rules import GameName
 
@@ -151,7 +151,7 @@ def _nobody(step: Step, name: str) -> str:
 def result_words(document: Document) -> str:
     """Say how the game ended, for titles and link previews."""
     result = document["result"]
-    scores = " : ".join(str(score) for score in result["scores"])
+    scores = " : ".join(number(score) for score in result["scores"])
     if result["winner"] is None:
         return f"No winner, {END_WORDS[result['end']]}, {scores}"
     return f"{side_names(document)[result['winner']]} {END_WORDS[result['end']]}, {scores}"

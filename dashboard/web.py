@@ -7,11 +7,12 @@ import mimetypes
 import re
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request
 
 HERE = Path(__file__).parent
+UNSET = (None, "", False)
 THEMES = ("light", "dark")
 SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
@@ -70,6 +72,11 @@ def card_words(card: str) -> str:
 def number(value: float, digits: int = 0) -> str:
     """Format with thousands separated by thin spaces and a real minus sign."""
     return f"{value:,.{digits}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "\N{MINUS SIGN}")
+
+
+def rating(value: float) -> str:
+    """Write an Elo number, whole and without separators, as people know it."""
+    return number(value).replace("\N{NARROW NO-BREAK SPACE}", "")
 
 
 def signed(value: float, digits: int = 0) -> str:
@@ -125,6 +132,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+@cache
 def suit_symbol(suit: str, label: bool = False) -> Markup:
     """Draw a suit from the sprite of the base template, coloured, by default without a name."""
     name = SUIT_WORDS[suit]
@@ -141,6 +149,7 @@ class Renderer:
         self.app = app
         self.title = title
         self.clock = clock
+        self._addresses: dict[str, str] = {}
         self.files = {path.name: _read_static(path) for path in sorted((HERE / "static").iterdir())}
         self.environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
@@ -152,15 +161,20 @@ class Renderer:
         )
         self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
         self.environment.filters.update(
-            number=number, signed=signed, percent=percent, visible=visible, ago=ago,
+            number=number, rating=rating, signed=signed, percent=percent, visible=visible, ago=ago,
             combine=lambda one, other: {**one, **other}, duration=duration, card_words=card_words, fraction=fraction, stamp=stamp, iso=iso,
         )
 
     def url_for(self, name: str, query: Mapping[str, object] | None = None, /, **path: object) -> str:
-        """Make the address of a route; query values that are None or empty are left out."""
-        quoted = {key: quote(value, safe="") if isinstance(value, str) else value for key, value in path.items()}
-        address = str(self.app.url_path_for(name, **quoted))
-        kept = {key: value for key, value in (query or {}).items() if value not in (None, "", False)}
+        """Make the address of a route; query values that are not set are left out."""
+        address = self._addresses.get(name)
+        if address is None:
+            # The router searches all routes at each call, and a page of a replay has a hundred links.
+            holes = {key: f"{{{key}}}" for key in path}
+            address = self._addresses[name] = str(self.app.url_path_for(name, **holes))
+        for key, value in path.items():
+            address = address.replace(f"{{{key}}}", quote(str(value), safe=""))
+        kept = {key: value for key, value in (query or {}).items() if not isinstance(value, Undefined) and value not in UNSET}
         return f"{address}?{urlencode(kept)}" if kept else address
 
     def static(self, name: str) -> str:

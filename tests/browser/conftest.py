@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
-import threading
-import time
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import uvicorn
+
+from dashboard.app import create_app
+from tests.browser.driver import FLAGS, Server, find_browser
+from tests.dashboard.sample import sample_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fastapi import FastAPI
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
-
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--metrics-recording-only",
-    "--no-pings",
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-]
-
-
-def find_browser() -> str | None:
-    """Give the full name of the browser's wrapper, which Playwright needs."""
-    return next(filter(None, (shutil.which(name) for name in (os.environ.get("CHROMIUM", ""), *BROWSERS) if name)), None)
-
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, Any]:
@@ -53,30 +29,6 @@ def browser_type_launch_args() -> dict[str, Any]:
             pytest.fail(text)
         pytest.skip(text)
     return {"executable_path": found, "args": FLAGS, "headless": True}
-
-
-class Server:
-    """Uvicorn in a thread on a socket bound beforehand, so that no port is raced for."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
-        self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-        self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
-
-    def start(self) -> None:
-        """Start and wait until it answers."""
-        self.thread.start()
-        deadline = time.monotonic() + 20
-        while not self.server.started:
-            assert time.monotonic() < deadline and self.thread.is_alive(), "the server did not start"
-            time.sleep(0.01)
-
-    def stop(self) -> None:
-        """Stop it and make sure that it stopped."""
-        self.server.should_exit = True
-        self.thread.join(timeout=10)
-        assert not self.thread.is_alive(), "the server did not stop"
 
 
 @dataclass
@@ -151,10 +103,7 @@ def open_page(browser: Browser, base_url: str) -> Iterator[Callable[..., Page]]:
 @pytest.fixture(scope="session")
 def axe_source() -> str:
     """The text of axe, from the installed package."""
-    import axe_playwright_python
-    from importlib import resources
-
-    return resources.files(axe_playwright_python).joinpath("axe.min.js").read_text()
+    return resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
 
 
 @pytest.fixture(scope="session")
@@ -177,11 +126,11 @@ def axe(axe_source: str) -> Callable[[Page], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def base_url() -> Iterator[str]:
-    """Serve the site over a small recorded tournament."""
-    from dashboard.app import create_app
-
-    server = Server(create_app())
+def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the site over a few small recorded tournaments."""
+    store = sample_store(tmp_path_factory.mktemp("site") / "site.db")
+    server = Server(create_app(store))
     server.start()
     yield server.address
     server.stop()
+    store.close()

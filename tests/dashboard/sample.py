@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tournament.deal import Phase
@@ -22,22 +23,42 @@ from tournament.wire import MatchTask, game_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from tournament.deal import Deal
+
+DATA = Path(__file__).parents[1] / "data"
 STARTED = 1_760_000_000.0
 MESSAGE = "ValueError: no card fits"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is played: `skill` is the chance of a sensible choice, per bot by name; `clumsy` faults now and then."""
+    """What is played: `clumsy` faults with the chance `clumsiness` at a decision, `leave` matches stay in the queue."""
 
     rules: Rules
     names: Sequence[tuple[str, int]]
     rounds: int = 3
     name: str = "Sample"
     clumsy: str = ""
+    clumsiness: float = 0.004
     leave: int = 0
+
+
+def worth(hand: Sequence[int]) -> int:
+    """Give what a hand is worth as a bid, by its best suit."""
+    suits = [[card for card in hand if card // 13 == suit] for suit in range(4)]
+    best = max(len(suit) + sum(card % 13 >= 9 for card in suit) for suit in suits)
+    return {5: 2, 6: 2, 7: 3, 8: 3}.get(best, 0 if best < 5 else 4)
+
+
+def sensible_card(deal: Deal, legal: Sequence[int]) -> int:
+    """Lead high from the longest suit, take a trick that can be taken, else throw the least."""
+    if not deal.trick:
+        longest = max(range(4), key=lambda suit: sum(card // 13 == suit for card in legal))
+        return max(legal, key=lambda card: (card // 13 == (deal.trump if deal.trump >= 0 else longest), card % 13))
+    led, top = deal.trick[0] // 13, max(deal.trick)
+    winning = [card for card in legal if card // 13 == led and card > top]
+    return max(winning) if winning else min(legal, key=lambda card: (card // 13 == deal.trump, card % 13))
 
 
 def play_game(sample: Sample, task: MatchTask, seating: int, rng: random.Random) -> GameResult:
@@ -51,16 +72,18 @@ def play_game(sample: Sample, task: MatchTask, seating: int, rng: random.Random)
         assert deal is not None
         seat = deal.seat
         bot = task.players[seats[seat]].bot
-        if bot == sample.clumsy and rng.random() < 0.004:
+        if bot == sample.clumsy and rng.random() < sample.clumsiness:
             game.fault(seat, rng.choice([FaultKind.EXCEPTION, FaultKind.TIMEOUT_CPU]))
             trace = 'Traceback:\n  File "bot.py", line 7, in play\n' + MESSAGE
             reports.append(FaultReport(game.faults[-1], MESSAGE, trace, "thinking…\n\x1b[31mred\x1b[0m", 1.02, 1.0))
             continue
         skill = 0.15 + 0.85 * (sum(map(ord, bot)) % 7) / 6
+        sensible = rng.random() < skill
         if deal.phase is Phase.BID:
-            choice = rng.choice(legal) if rng.random() < 0.4 else 0
-        elif rng.random() < skill and deal.phase is Phase.PLAY:
-            choice = max(legal, key=lambda card: card % 13)  # type: ignore[operator]
+            wanted = worth(deal.hands[seat]) if sensible else rng.choice((0, 0, 2, 3))
+            choice = wanted if wanted in legal else 0
+        elif deal.phase is Phase.PLAY and sensible:
+            choice = sensible_card(deal, legal)
         else:
             choice = rng.choice(legal)
         timings += struct.pack("<BI", seat, rng.randrange(40, 9000))

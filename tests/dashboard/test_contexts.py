@@ -1,0 +1,44 @@
+"""Contexts are types: every field of one is used by its template, and a template uses nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+import dashboard
+from jinja2 import meta
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+# What the base gives every template, and what templates import or define for themselves.
+FRAME = {"frame", "url_for", "static", "suit", "self", "range", "parts", "charts", "cards", "interval", "table", "page"}
+
+
+def contexts() -> list[type[Any]]:
+    """Find every context of the package."""
+    found = []
+    for module in pkgutil.iter_modules(dashboard.__path__, "dashboard."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, type) and dataclasses.is_dataclass(value) and "template" in vars(value):
+                found.append(value)
+    return sorted(set(found), key=lambda each: each.__name__)
+
+
+def test_each_context_and_its_template_name_the_same_things(app: FastAPI) -> None:
+    environment = app.state.site.renderer.environment
+    checked = 0
+    for context in contexts():
+        text, _, _ = environment.loader.get_source(environment, context.template)
+        used = meta.find_undeclared_variables(environment.parse(text)) - FRAME
+        fields = {field.name for field in dataclasses.fields(context)}
+        assert used - fields == set(), context.__name__
+        assert fields - used - UNUSED.get(context.__name__, set()) == set(), context.__name__
+        checked += 1
+    assert checked > 15
+
+
+# What only the API shows.
+UNUSED = {"RulesPage": {"rules"}, "MatchPage": {"started_at"}, "LivePart": set()}

@@ -1,0 +1,102 @@
+"""Every page: well formed, small, without inline code, and with no dead link."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import html5lib
+import pytest
+
+from dashboard.headers import CONTENT_SECURITY_POLICY
+from tests.dashboard.addresses import PAGES
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+LINK = re.compile(r'(?:href|src|action)="([^"#]+)')
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_is_well_formed_small_and_free_of_inline_code(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == (404 if address == "/nothing-here" else 200)
+    assert answer.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    text = answer.text
+    parser = html5lib.HTMLParser()
+    parser.parse(text)
+    assert [error[1] for error in parser.errors] == []
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert sorted(ids) == sorted(set(ids))
+    assert text.count("<h1") == 1
+    assert re.search(r"<title>[^<]+ · Smear</title>", text)
+    assert " style=" not in text
+    assert not re.search(r"<script(?![^>]* src=)|\son[a-z]+=|javascript:", text)
+    assert len(answer.content) < 60_000
+
+
+def test_no_page_links_to_nothing(client: TestClient) -> None:
+    seen: set[str] = set()
+    for page in PAGES:
+        seen.update(link.replace("&amp;", "&") for link in LINK.findall(client.get(page).text))
+    local = sorted(link for link in seen if link.startswith("/") and not link.endswith("/events") and link != "/theme")
+    # One link of each shape stands for its kind: the numbers in it are all that differs.
+    shapes = {re.sub(r"\d+", "0", link): link for link in local}
+    dead = [link for link in shapes.values() if client.get(link).status_code != 200]
+    assert len(shapes) > 60
+    assert dead == []
+    assert [link for link in seen if not link.startswith(("/", "http://testserver"))] == []
+
+
+def test_every_table_has_a_caption_and_scoped_headers(client: TestClient) -> None:
+    for page in PAGES:
+        text = client.get(page).text
+        assert text.count("<table") == text.count("<caption>"), page
+        assert "<th>" not in text, page
+
+
+def test_the_style_and_the_scripts_stay_within_their_budgets(client: TestClient) -> None:
+    files = client.app.state.site.renderer.files  # type: ignore[attr-defined]
+    sizes = {name: len(file.body) for name, file in files.items()}
+    assert sizes["site.css"] < 12_288
+    assert sizes["replay.js"] + sizes["live.js"] < 10_240
+
+
+def test_a_static_file_is_kept_for_ever_under_the_hash_of_its_content(client: TestClient) -> None:
+    address = client.app.state.site.renderer.static("site.css")  # type: ignore[attr-defined]
+    assert "immutable" in client.get(address).headers["cache-control"]
+    assert client.get("/static/000000000000/site.css").status_code == 404
+
+
+def test_the_choice_of_colours_is_rendered_by_the_server(client: TestClient) -> None:
+    answer = client.post("/theme", data={"theme": "dark", "back": "/help"}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/help")
+    assert '<html lang="en" data-theme="dark">' in client.get("/help").text
+    client.cookies.clear()
+
+
+@pytest.mark.parametrize("back", ["//elsewhere.invalid", "https://elsewhere.invalid", "/\\elsewhere.invalid", "x"])
+def test_the_choice_of_colours_leads_to_no_other_site(client: TestClient, back: str) -> None:
+    answer = client.post("/theme", data={"theme": "", "back": back}, follow_redirects=False)
+    assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"origin": "https://elsewhere.invalid"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 303),
+        ({"origin": "http://testserver"}, 303),
+        ({}, 303),
+    ],
+)
+def test_a_change_is_taken_from_this_site_only(client: TestClient, headers: dict[str, str], status: int) -> None:
+    answer = client.post("/theme", data={"theme": ""}, headers=headers, follow_redirects=False)
+    assert answer.status_code == status
+
+
+def test_health_and_readiness_are_told_apart(client: TestClient) -> None:
+    assert client.get("/healthz").text == "ok\n"
+    assert client.get("/readyz").text == "ready\n"
