@@ -16,11 +16,20 @@ INDEX: Final[dict[str, int]] = {text: index for index, text in enumerate(TEXTS)}
 SUIT: Final[tuple[int, ...]] = tuple(index // 13 for index in range(52))
 """Suit number of each card, by the card's integer."""
 
-BIT: Final[tuple[int, ...]] = tuple(1 << index for index in range(52))
-"""One bit for each card: hands are also kept as masks."""
+SUIT_CARDS: Final[tuple[frozenset[int], ...]] = tuple(frozenset(range(13 * suit, 13 * suit + 13)) for suit in range(4))
+"""All thirteen cards of each suit."""
 
-SUIT_MASK: Final[tuple[int, ...]] = tuple(0x1FFF << (13 * suit) for suit in range(4))
-"""All thirteen cards of a suit as a mask."""
+POWER: Final[tuple[tuple[tuple[int, ...], ...], ...]] = tuple(
+    tuple(
+        tuple(
+            100 + index if index in SUIT_CARDS[trump] else 1 + index if index in SUIT_CARDS[led] else 0
+            for index in range(52)
+        )
+        for led in range(4)
+    )
+    for trump in range(4)
+)
+"""``POWER[trump][suit led][card]``: the card with the most takes the trick; 0 never does (rules.md 1.6)."""
 
 PIPS: Final[tuple[int, ...]] = tuple({"T": 10, "A": 4, "K": 3, "Q": 2, "J": 1}.get(text[0], 0) for text in TEXTS)
 """What a card counts for the Game point (rules.md 1.7), by the card's integer."""

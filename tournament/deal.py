@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from tournament.cards import BIT, PIPS, SUIT, SUIT_MASK, TEXTS
-from tournament.rules import HAND_SIZE, GameName, High, Rules
+from tournament.cards import PIPS, POWER, SUIT, SUIT_CARDS, TEXTS
+from tournament.rules import HAND_SIZE, High, Rules
 
 Action = int | tuple[int, ...]
 """A bid, the discards in hand order, or a card."""
@@ -37,7 +37,10 @@ DONE: Final = Phase.DONE
 THROWN_IN: Final = Phase.THROWN_IN
 
 _LEGAL_BIDS: Final[dict[int, tuple[int, ...]]] = {0: (0, 2, 3, 4), 2: (0, 3, 4), 3: (0, 4)}
-_ALL_SUITS: Final = sum(SUIT_MASK)
+_HIGHEST_IN_PLAY: Final = High.HIGHEST_IN_PLAY  # a plain name: looking a member up costs more than the comparison
+_SEVEN, _JACK, _ACE = 5, 9, 12  # a card's integer modulo 13
+_WISCONSIN_SIDES: Final[tuple[int, ...]] = (0, 1, 0, 1)
+_CUTTHROAT_SIDES: Final[tuple[int, ...]] = (0, 1, 2)
 
 
 class IllegalAction(ValueError):
@@ -50,6 +53,10 @@ class Trick(NamedTuple):
     leader: int
     cards: tuple[int, ...]
     winner: int
+
+
+# `Trick(...)` goes through a function of Python that does just this, and takes twice as long.
+_new_trick: Final = tuple.__new__
 
 
 class Points(NamedTuple):
@@ -84,9 +91,9 @@ class Deal:
     """
 
     __slots__ = (
-        "_best", "_best_seat", "_jack_side", "_lead_mask", "_low", "_low_seat", "_sides", "_top", "_top_seat",
-        "bid", "bidder", "bids", "dealer", "discards", "hands", "leader", "phase", "pips", "rules", "seat", "taken",
-        "trick", "tricks", "trump", "undealt",
+        "_best", "_best_seat", "_led", "_openers", "_players", "_points", "_power", "_sides", "bid", "bidder", "bids",
+        "dealer", "discards", "hands", "leader", "phase", "pips", "rules", "seat", "taken", "trick", "tricks", "trump",
+        "undealt",
     )  # fmt: skip
 
     def __init__(self, rules: Rules, dealer: int, hands: Sequence[Sequence[int]], undealt: Sequence[int]) -> None:
@@ -103,7 +110,8 @@ class Deal:
         self.hands = [list(hand) for hand in hands]
         self.undealt = tuple(undealt)
         self.phase: Phase = BID
-        self.seat = (dealer + 1) % rules.players
+        self._players = players = rules.players
+        self.seat = (dealer + 1) % players
         self.bids: list[int] = []
         self.bid = 0
         self.bidder = -1
@@ -113,13 +121,15 @@ class Deal:
         self.leader = -1
         self.trick: list[int] = []
         self.tricks: list[Trick] = []
-        self.pips = [0] * rules.side_count
-        self._sides = (0, 1, 0, 1) if rules.players == 4 else (0, 1, 2)
-        self._lead_mask = _ALL_SUITS
-        self._best = self._best_seat = -1
-        self._low, self._low_seat = 99, -1
-        self._top, self._top_seat = -1, -1
-        self._jack_side = -1
+        if players == 4:
+            self._sides, self.pips = _WISCONSIN_SIDES, [0, 0]
+        else:
+            self._sides, self.pips = _CUTTHROAT_SIDES, [0] * players
+        self._openers: frozenset[int] | None = None  # what the first lead may be, where discards limit it
+        self._led = SUIT_CARDS[0]  # the cards of the suit led, and each card's power; set by every lead
+        self._power = POWER[0][0]
+        self._best = self._best_seat = -1  # the power of the best card of the trick, and whose it is
+        self._points: Points | None = None  # counted once, when the deal ends
 
     def copy(self) -> Deal:
         """Returns an independent deal in the same state, for a bot that searches."""
@@ -129,6 +139,7 @@ class Deal:
         other.hands = [hand[:] for hand in self.hands]
         other.undealt = self.undealt
         other.phase = self.phase
+        other._players = self._players
         other.seat = self.seat
         other.bids = self.bids[:]
         other.bid = self.bid
@@ -139,16 +150,14 @@ class Deal:
         other.leader = self.leader
         other.trick = self.trick[:]
         other.tricks = self.tricks[:]
-        other.pips = self.pips[:]
         other._sides = self._sides
-        other._lead_mask = self._lead_mask
+        other.pips = self.pips[:]
+        other._openers = self._openers
+        other._led = self._led
+        other._power = self._power
         other._best = self._best
         other._best_seat = self._best_seat
-        other._low = self._low
-        other._low_seat = self._low_seat
-        other._top = self._top
-        other._top_seat = self._top_seat
-        other._jack_side = self._jack_side
+        other._points = self._points
         return other
 
     @property
@@ -164,27 +173,21 @@ class Deal:
         Bids ascend from 0; cards are in hand order; discards are the combinations of the hand in `itertools` order.
         Empty once the deal is over, never before.
         """
-        if self.phase is PLAY:
+        phase = self.phase
+        if phase is PLAY:
             hand = self.hands[self.seat]
             if self.trick:
-                led = SUIT_MASK[SUIT[self.trick[0]]]
                 # Follow suit or trump; who holds no card of the suit led may play anything (rules.md 1.6).
-                allowed = led | SUIT_MASK[self.trump]
-                followed = False
-                cards = []
-                for card in hand:
-                    bit = BIT[card]
-                    if allowed & bit:
-                        cards.append(card)
-                        if led & bit:
-                            followed = True
-                return cards if followed else hand[:]
-            if self.trump < 0 and self._lead_mask != _ALL_SUITS:
-                return [card for card in hand if self._lead_mask & BIT[card]]
-            return hand[:]
-        if self.phase is BID:
+                if self._led.isdisjoint(hand):
+                    return hand[:]
+                power = self._power
+                return [card for card in hand if power[card]]
+            if self._openers is None or self.tricks:
+                return hand[:]
+            return [card for card in hand if card in self._openers]
+        if phase is BID:
             return _LEGAL_BIDS[self.bid]
-        if self.phase is DISCARD:
+        if phase is DISCARD:
             return legal_discards(self.hands[self.seat], len(self.taken))
         return ()
 
@@ -244,12 +247,33 @@ class Deal:
 
     def act_legal(self, action: Action) -> None:
         """Carries out one of the actions that `legal` lists, unchecked: for referees and searches."""
-        if self.phase is PLAY:
-            self._play(action)  # type: ignore[arg-type]  # phases and actions go together, by the contract above
-        elif self.phase is BID:
-            self._bid(action)  # type: ignore[arg-type]
+        # The play of a card, most of all acts, stands here and not in a method: a call would cost a tenth.
+        if self.phase is not PLAY:
+            if self.phase is BID:
+                self._bid(action)  # type: ignore[arg-type]  # phases and actions go together, by the contract above
+            else:
+                self._discard(action)  # type: ignore[arg-type]
+            return
+        card: int = action  # type: ignore[assignment]
+        seat, trick = self.seat, self.trick
+        self.hands[seat].remove(card)
+        if trick:
+            power = self._power[card]
+            if power > self._best:
+                self._best, self._best_seat = power, seat
         else:
-            self._discard(action)  # type: ignore[arg-type]
+            suit = SUIT[card]
+            if self.trump < 0:
+                self.trump = suit
+            self._led = SUIT_CARDS[suit]
+            self._power = powers = POWER[self.trump][suit]
+            self._best, self._best_seat = powers[card], seat
+        trick.append(card)
+        if len(trick) == self._players:
+            self._end_trick(trick)
+        else:
+            seat += 1
+            self.seat = seat if seat < self._players else 0
 
     def _bid(self, bid: int) -> None:
         self.bids.append(bid)
@@ -272,9 +296,7 @@ class Deal:
 
     def _discard(self, cards: tuple[int, ...]) -> None:
         hand = self.hands[self.seat]
-        self._lead_mask = 0
-        for suit in trump_suits(hand, cards):
-            self._lead_mask |= SUIT_MASK[suit]
+        self._openers = frozenset().union(*(SUIT_CARDS[suit] for suit in trump_suits(hand, cards)))
         self.discards = cards
         side = self._sides[self.seat]
         for card in cards:
@@ -282,63 +304,55 @@ class Deal:
             self.pips[side] += PIPS[card]
         self.phase = PLAY
 
-    def _play(self, card: int) -> None:  # noqa: C901  # one card in one place: calls would cost a third of the speed
-        seat, trick = self.seat, self.trick
-        self.hands[seat].remove(card)
-        suit = SUIT[card]
-        if not trick:
-            if self.trump < 0:
-                self.trump = suit
-            self._best, self._best_seat = card, seat
-        elif suit == SUIT[self._best]:
-            if card > self._best:
-                self._best, self._best_seat = card, seat
-        elif suit == self.trump:
-            self._best, self._best_seat = card, seat
-        if suit == self.trump:
-            if card < self._low:
-                self._low, self._low_seat = card, seat
-            if card > self._top:
-                self._top, self._top_seat = card, seat
-        trick.append(card)
-        players = self.rules.players
-        if len(trick) < players:
-            self.seat = seat + 1 if seat + 1 < players else 0
-            return
+    def _end_trick(self, trick: list[int]) -> None:
         winner = self._best_seat
-        side = self._sides[winner]
-        self.tricks.append(Trick(self.leader, tuple(trick), winner))
-        pips = self.pips
+        pips = 0
         for card in trick:
-            pips[side] += PIPS[card]
-        if self.trump * 13 + 9 in trick:
-            self._jack_side = side
+            pips += PIPS[card]
+        self.pips[self._sides[winner]] += pips
+        tricks = self.tricks
+        tricks.append(_new_trick(Trick, (self.leader, tuple(trick), winner)))
         trick.clear()
         self.seat = self.leader = winner
-        if len(self.tricks) == HAND_SIZE:
+        if len(tricks) == HAND_SIZE:
+            self._points = self._count_points()
             self.phase = DONE
 
     # What came of it ---------------------------------------------------------------------------------------------
 
     @property
     def points(self) -> Points:
-        """Which side has won each of the four points; final once the phase is DONE (rules.md 1.7)."""
-        sides = self._sides
-        ace_or_top = self._top >= 0 and (self._top % 13 == 12 or self.rules.high is High.HIGHEST_IN_PLAY)
-        lowest_counts = self._low < 99 and (self.rules.game is GameName.CUTTHROAT or self._low % 13 == 5)
-        most = max(self.pips)
-        return Points(
-            high=sides[self._top_seat] if ace_or_top else None,
-            low=sides[self._low_seat] if lowest_counts else None,
-            jack=self._jack_side if self._jack_side >= 0 else None,
-            game=self.pips.index(most) if self.pips.count(most) == 1 else None,
-        )
+        """Which side has won each of the four points so far; final once the phase is DONE (rules.md 1.7)."""
+        return self._points or self._count_points()
+
+    def _count_points(self) -> Points:
+        sides, players = self._sides, self._players
+        trumps = SUIT_CARDS[self.trump] if self.trump >= 0 else frozenset()
+        players_of: dict[int, int] = {}
+        jack = None
+        for leader, cards, winner in (*self.tricks, (self.leader, self.trick, -1)):
+            if not trumps.isdisjoint(cards):
+                for place, card in enumerate(cards, leader):
+                    if card in trumps:
+                        players_of[card] = place % players
+                        if card % 13 == _JACK and winner >= 0:
+                            jack = sides[winner]
+        high = low = None
+        if players_of:
+            top, bottom = max(players_of), min(players_of)
+            if top % 13 == _ACE or self.rules.high is _HIGHEST_IN_PLAY:
+                high = sides[players_of[top]]
+            if self._sides is _CUTTHROAT_SIDES or bottom % 13 == _SEVEN:
+                low = sides[players_of[bottom]]
+        pips = self.pips
+        most = max(pips)
+        return Points(high, low, jack, pips.index(most) if pips.count(most) == 1 else None)
 
     @property
     def won(self) -> list[int]:
         """How many of the four points each side has won, before the bid is looked at."""
-        points = self.points
-        return [points.count(side) for side in range(self.rules.side_count)]
+        count = self.points.count
+        return [count(side) for side in range(len(self.pips))]
 
     @property
     def made(self) -> bool:
@@ -360,21 +374,24 @@ def trump_suits(hand: Sequence[int], discards: Sequence[int]) -> list[int]:
     From such a suit exactly the surplus over six cards was discarded, and the hand holds it.
     """
     suits = []
-    for suit in range(4):
-        mask = SUIT_MASK[suit]
-        held = sum(1 for card in hand if mask & BIT[card])
-        if held and sum(1 for card in discards if mask & BIT[card]) == max(0, held - HAND_SIZE):
+    for suit, cards in enumerate(SUIT_CARDS):
+        held = len(cards.intersection(hand))
+        if held and len(cards.intersection(discards)) == max(0, held - HAND_SIZE):
             suits.append(suit)
     return suits
 
 
 def legal_discards(hand: Sequence[int], count: int) -> list[tuple[int, ...]]:
     """Returns every way to discard `count` cards that leaves a suit to be led as trumps, in `itertools` order."""
-    lengths = [sum(1 for card in hand if SUIT[card] == suit) for suit in range(4)]
+    lengths = [len(cards.intersection(hand)) for cards in SUIT_CARDS]
     everything = itertools.combinations(hand, count)
-    if max(lengths) <= HAND_SIZE and sum(map(bool, lengths)) > count:
+    if max(lengths) > HAND_SIZE:
+        return [cards for cards in everything if trump_suits(hand, cards)]
+    held = 4 - lengths.count(0)
+    if held > count:
         return list(everything)  # with more suits than discards one suit always stays whole
-    return [cards for cards in everything if trump_suits(hand, cards)]
+    broken = itertools.combinations([SUIT[card] for card in hand], count)
+    return [cards for cards, suits in zip(everything, broken, strict=True) if len({*suits}) < held]
 
 
 def default_discards(hand: Sequence[int], legal: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -383,7 +400,7 @@ def default_discards(hand: Sequence[int], legal: Sequence[tuple[int, ...]]) -> t
     Of the legal discards the one with the fewest cards of the longest suit of the hand, the first of C D H S where
     suits are level; then the first in order.
     """
-    lengths = [sum(1 for card in hand if SUIT[card] == suit) for suit in range(4)]
+    lengths = [len(cards.intersection(hand)) for cards in SUIT_CARDS]
     longest = lengths.index(max(lengths))
     return min(legal, key=lambda cards: sum(1 for card in cards if SUIT[card] == longest))
 

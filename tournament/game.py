@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from operator import add
+from typing import Any, Final, NamedTuple, Protocol
 
 from tournament import seeds
 from tournament.cards import LOWEST_FIRST
-from tournament.deal import BID, DISCARD, DONE, Action, Deal, IllegalAction, Phase
+from tournament.deal import BID, DISCARD, DONE, PLAY, THROWN_IN, Action, Deal, IllegalAction
 from tournament.rules import GameName, Rules, Win
 
 BID_CODE = 0x40
 """Bids are told from cards in a game's acts by this bit: 0x40 is a pass, 0x42 a bid of two."""
+
+# Plain names for these members: looking one up in its class costs more than the comparison, at every deal's end.
+_CUTTHROAT: Final = GameName.CUTTHROAT
+_BID_AT_TARGET: Final = Win.BID_AT_TARGET
+_REACH_TARGET: Final = Win.REACH_TARGET
 
 _HOUSE_RANK = {card: place for place, card in enumerate(LOWEST_FIRST)}
 
@@ -201,17 +207,18 @@ class Game:
         Returns:
             The legal actions, two or more, of the seat to act (`game.deal.seat`); nothing once the game is over.
         """
-        self.start()
+        if self.deal is None:
+            self.start()
         while self.outcome is None:
             deal = self.deal
             assert deal is not None
             legal = deal.legal()
-            if self.house and deal.seat in self.house:
+            if deal.seat in self.house:
                 self.act_legal(house_action(deal, legal))
-            elif len(legal) == 1:
-                self.act_legal(legal[0])
-            else:
+            elif len(legal) > 1:
                 return legal
+            else:
+                self.act_legal(legal[0])
         return ()
 
     def act(self, action: Action) -> None:
@@ -234,19 +241,21 @@ class Game:
         assert deal is not None
         phase = deal.phase
         deal.act_legal(action)
-        if phase is BID:
+        if phase is PLAY:
+            self.acts.append(action)  # type: ignore[arg-type]  # in this phase an action is a card
+            if deal.phase is DONE:
+                self._end_deal(deal)
+        elif phase is BID:
             self.acts.append(BID_CODE | action)  # type: ignore[operator]  # in this phase an action is a bid
-            if deal.phase is DISCARD and self.listener is not None:
+            if deal.phase is THROWN_IN:
+                self._end_deal(deal)
+            elif deal.phase is DISCARD and self.listener is not None:
                 self.listener.cards_taken(deal)
-        elif phase is DISCARD:
+        else:
             start = len(self.acts)
             self.acts.extend(action)  # type: ignore[arg-type]  # in this phase an action is a tuple of cards
             if self.listener is not None:
                 self.listener.cards_discarded(deal, start)
-        else:
-            self.acts.append(action)  # type: ignore[arg-type]  # in this phase an action is a card
-        if deal.phase >= DONE:
-            self._end_deal(deal)
 
     def load_fault(self, seat: int, kind: FaultKind) -> None:
         """Records that the bot of `seat` could not be loaded; to be called in seat order before the first `advance`.
@@ -290,21 +299,22 @@ class Game:
         cards = self._shuffle(self._number, self._attempt)
         hands, undealt = seeds.dealt(self.rules, cards)
         self.deal = Deal(self.rules, dealer, hands, undealt)
-        self.dealt.append(DealtDeal(self._number, self._attempt, dealer, cards, self.deal, None))
+        dealt = DealtDeal(self._number, self._attempt, dealer, cards, self.deal, None)
+        self.dealt.append(dealt)
         if self.listener is not None:
-            self.listener.deal_begun(self.dealt[-1])
+            self.listener.deal_begun(dealt)
 
     def _end_deal(self, deal: Deal) -> None:
         rules = self.rules
         finished: tuple[End, int | None] | None = None
-        if deal.phase is Phase.THROWN_IN:
+        if deal.phase is THROWN_IN:
             self._thrown_in += 1
             if self._thrown_in >= rules.redeal_limit:
                 finished = (End.REDEAL_LIMIT, None)
         else:
             before = self.scores
             self.scores = scores_after(rules, before, deal)
-            self.dealt[-1] = self.dealt[-1]._replace(scores=tuple(self.scores))
+            self.dealt[-1] = DealtDeal(*self.dealt[-1][:5], tuple(self.scores))
             finished = deal_winner(rules, before, self.scores, deal, self.house)
             if finished is None and self._number >= rules.deal_limit:
                 finished = (End.DEAL_LIMIT, None)
@@ -338,7 +348,7 @@ def house_action(deal: Deal, legal: Sequence[Action]) -> Action:
 
 def scores_after(rules: Rules, before: Sequence[int], deal: Deal) -> list[int]:
     """Returns the scores after a played deal, one per side (rules.md 1.8 and part 4, `cap_defenders`)."""
-    after = [score + change for score, change in zip(before, deal.changes, strict=True)]
+    after = list(map(add, before, deal.changes))
     if rules.cap_defenders:
         bidding = rules.side_of(deal.bidder)
         for side, score in enumerate(before):
@@ -355,15 +365,14 @@ def deal_winner(
     A seat that the house plays never wins; it exists only where a seat is a side.
     """
     bidding = rules.side_of(deal.bidder)
-    if rules.win is Win.REACH_TARGET:
+    if rules.win is _REACH_TARGET:
         reached = [side for side, score in enumerate(after) if score >= rules.target and side not in house]
         top = [side for side in reached if after[side] == max(after[other] for other in reached)]
         winner = bidding if bidding in top else top[0] if len(top) == 1 else None
     else:
-        held = before if rules.win is Win.BID_AT_TARGET else after
-        winner = bidding if deal.made and held[bidding] >= rules.target and bidding not in house else None
-    four = rules.game is GameName.CUTTHROAT and deal.bid == 4 and before[bidding] >= 1 and deal.made
-    if four and bidding not in house:
+        held = before if rules.win is _BID_AT_TARGET else after
+        winner = bidding if held[bidding] >= rules.target and deal.made and bidding not in house else None
+    if deal.bid == 4 and rules.game is _CUTTHROAT and before[bidding] >= 1 and deal.made and bidding not in house:
         return End.BID_OF_FOUR, bidding
     return None if winner is None else (End.TARGET, winner)
 

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import itertools
 import re
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -77,18 +78,25 @@ def seatings(rules: Rules, entrant_count: int) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def deck(rules: Rules) -> list[int]:
+def deck(rules: Rules) -> tuple[int, ...]:
     """Returns the game's cards by suit C D H S, within a suit from the lowest rank to the ace."""
-    return [suit * 13 + rank - 2 for suit in range(4) for rank in range(rules.lowest_rank, 15)]
+    return _DECKS[rules.players]
+
+
+_DECKS: Final = {
+    players: tuple(suit * 13 + rank - 2 for suit in range(4) for rank in range(lowest, 15))
+    for players, lowest in ((2, 2), (3, 2), (4, 7))
+}
+_EIGHT_BYTES_EACH: Final = {players: struct.Struct("8s" * len(cards)).unpack for players, cards in _DECKS.items()}
 
 
 def shuffled(rules: Rules, seed: str, deal: int, attempt: int) -> list[int]:
     """Returns the deck as deal number `deal`, attempt `attempt` of a seed shuffles it (replay format, The shuffle)."""
-    cards = deck(rules)
+    cards = _DECKS[rules.players]
     stream = hashlib.shake_256(f"{seed}/{deal}/{attempt}".encode("ascii")).digest(8 * len(cards))
+    keys = dict(zip(cards, _EIGHT_BYTES_EACH[rules.players](stream), strict=True))
     # Python's sort is stable, so that cards with equal bytes keep the list's order, as the format asks.
-    order = sorted(range(len(cards)), key=lambda place: stream[8 * place : 8 * place + 8])
-    return [cards[place] for place in order]
+    return sorted(cards, key=keys.__getitem__)
 
 
 def dealt(rules: Rules, cards: Sequence[int]) -> tuple[list[list[int]], list[int]]:

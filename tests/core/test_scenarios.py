@@ -156,11 +156,13 @@ def test_discards_are_judged_as_worked_out_by_hand(scenario: dict[str, Any]) -> 
 def test_what_may_be_played_to_a_trick(scenario: dict[str, Any]) -> None:
     rules = rules_of(scenario)
     for case in scenario["cases"]:
-        deal = Deal(rules, 0, [[], [], []], ())
+        hands = [cards(card) for card in case["trick"]] + [cards(" ".join(case["hand"]))]
         seat = len(case["trick"])
-        deal.phase, deal.seat, deal.leader, deal.trump = Phase.PLAY, seat, 0, SUITS.index(case["trump"])
-        deal.trick = cards(" ".join(case["trick"]))
-        deal.hands[seat] = cards(" ".join(case["hand"]))
+        deal = Deal(rules, 0, [*hands, [], []][:3], ())
+        deal.phase, deal.seat, deal.leader, deal.trump = Phase.PLAY, 0, 0, SUITS.index(case["trump"])
+        for card in cards(" ".join(case["trick"])):
+            deal.act_legal(card)
+        assert deal.seat == seat
         assert texts(deal.legal()) == case["legal"], case["note"]  # type: ignore[arg-type]
         for card in deal.hands[seat]:
             if texts([card])[0] in case["legal"]:
