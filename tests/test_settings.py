@@ -32,6 +32,8 @@ def test_a_secret_is_read_from_its_file_without_the_last_line_feed(tmp_path: Pat
         ({"TOURNAMENT_SIGNING_KEY": "a", "TOURNAMENT_SIGNING_KEY_FILE": "b"}, "both set"),
         ({"TOURNAMENT_SIGNING_KEY_FILE": "/no/such/file"}, "TOURNAMENT_SIGNING_KEY_FILE is /no/such/file"),
         ({"TOURNAMENT_DATABASE_URL": "mysql://host/x"}, "mysql://"),
+        ({"TOURNAMENT_DATABASE_URL": "sqlite://"}, "sqlite:///FILE"),
+        ({"TOURNAMENT_DATABASE_URL": "sqlite:///:memory:"}, "sqlite:///FILE"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(environment: dict[str, str], reason: str) -> None:

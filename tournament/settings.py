@@ -78,6 +78,9 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
 def database_url(text: str) -> str:
     """Returns the SQLAlchemy address of a database given as an address or as the path of an SQLite file.
 
+    Raises:
+        SettingsError: it is another kind of database, or an SQLite without a file.
+
     >>> database_url("games.db"), database_url("postgres://u@host/smear")
     ('sqlite:///games.db', 'postgresql+psycopg://u@host/smear')
     """
@@ -86,9 +89,9 @@ def database_url(text: str) -> str:
         return f"sqlite:///{text}"
     if re.fullmatch(r"postgres(ql)?(\+psycopg)?", scheme):
         return f"postgresql+psycopg://{rest}"
-    if scheme == "sqlite":
+    if scheme == "sqlite" and rest.strip("/") not in ("", ":memory:"):  # several processes share the database
         return text
-    raise SettingsError(f"database address begins with {scheme}://: expected postgresql:// or sqlite:///, or a path")
+    raise SettingsError(f"database address begins with {scheme}://: expected postgresql://… or sqlite:///FILE, or a path")
 
 
 def sqlite_path(url: str) -> Path | None:
