@@ -91,7 +91,7 @@ def database_url(text: str) -> str:
         return f"postgresql+psycopg://{rest}"
     if scheme == "sqlite" and rest.strip("/") not in ("", ":memory:"):  # several processes share the database
         return text
-    raise SettingsError(f"database address begins with {scheme}://: expected postgresql://… or sqlite:///FILE, or a path")
+    raise SettingsError(f"database address {scheme}://…: expected postgresql://… or sqlite:///FILE, or a path")
 
 
 def sqlite_path(url: str) -> Path | None:
