@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import secrets as random_secrets
 from bdb import BdbQuit
@@ -31,6 +32,7 @@ from tournament.cli_common import (
 from tournament.deal import Points
 from tournament.decision import Decision, decision_at, decision_from, is_decision
 from tournament.game import Game, acts_in
+from tournament.intake import UploadRefused
 from tournament.kit import starter_bot, write_kit
 from tournament.observation import LENGTH_BYTES, VIEW_FIELDS, QuestionWriter
 from tournament.replay import GameRecord, Player, ReplayError, document, record_of, to_line
@@ -88,8 +90,17 @@ def check(
     seed: Annotated[str | None, typer.Option(help="The probe's seed text; else random.")] = None,
 ) -> None:
     """Load a bot, play a probe, and say what is wrong on which line."""
-    (candidate,) = find_bots([bot])
     rules = options.make()
+    try:
+        (candidate,) = find_bots([bot])
+    except UploadRefused as refused:
+        if json:
+            print_json(CheckResult.refused(str(refused)).to_dict())
+        else:
+            for reason in refused.reasons:
+                out.print(reason, style="red", markup=False)
+            out.print("Not accepted: the upload checks refuse it.")
+        raise typer.Exit(1) from None
     opponent = bots.house_bot("simple")
     house = Player(opponent.name, opponent.version, BotSource.of_file(opponent.code).sha256)
     if candidate.player.text == house.text:
@@ -126,6 +137,21 @@ def _print_check(candidate: LocalBot, found: CheckResult) -> None:
     memory = "not known here" if found.memory_bytes is None else f"{found.memory_bytes / 2**20:.0f} MiB"
     out.print(f"[green]Accepted:[/green] {candidate.name} loads and plays.")
     out.print(f"Slowest decision {found.slowest_cpu_s * 1000:.1f} ms of CPU; memory {memory}.")
+    out.print(f"Modules it imports: {', '.join(imported_modules(candidate.source)) or 'none'}.", markup=False)
+
+
+def imported_modules(source: BotSource) -> list[str]:
+    """Returns the names of the modules that a bot's own files import, read from their text."""
+    names: set[str] = set()
+    for path, content in source.files:
+        if not path.endswith(".py"):
+            continue
+        for node in ast.walk(ast.parse(content)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module)
+    return sorted(names)
 
 
 @app.command(rich_help_panel=BOTS)

@@ -128,6 +128,7 @@ def find_bots(texts: Sequence[str]) -> list[LocalBot]:
 
     Raises:
         Refused: a bot is neither, cannot be read or may not be called so; the line says which.
+        UploadRefused: the files of a bot are not allowed.
     """
     found: list[LocalBot] = []
     for text in texts:
@@ -151,7 +152,7 @@ def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:
     try:
         source = read_bot(path)
     except UploadRefused as refused:
-        raise Refused(f"{path}: {refused}") from None
+        raise UploadRefused(f"{path.name}: {reason}" for reason in refused.reasons) from None
     except OSError as error:
         raise Refused(f"{path}: cannot be read: {error.strerror}") from None
     taken = [bot.version for bot in before if bot.name == name]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from tournament import seeds
-from tournament.game import Game
+from tournament.game import Fault, FaultKind, Game
 from tournament.replay import Player, document
 from tournament.results import FaultReport
 from tournament.rules import Limits, Rules
@@ -56,6 +56,12 @@ class CheckResult:
     slowest_cpu_s: float
     memory_bytes: int | None
     documents: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def refused(cls, message: str) -> CheckResult:
+        """Makes the result for files that the upload checks refuse: nothing of them was run."""
+        fault = Fault(0, FaultKind.LOAD, 1, 1, -1)
+        return cls(Stage.UPLOAD_CHECKS, FaultReport(fault, message), None, "", 0.0, None, ())
 
     @property
     def accepted(self) -> bool:
