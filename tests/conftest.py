@@ -16,6 +16,8 @@ settings.load_profile("suite")
 
 TESTS = Path(__file__).parent
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command sets it, before numpy is imported
+
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Keeps bots and helpers under `tests` from being imported in search of doctests: some of the bots are hostile."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -41,6 +42,9 @@ def make_app(command: str = "") -> typer.Typer:
 
 def main() -> None:
     """Runs the command; wrong input gets one line and exit status 2, never a stack trace."""
+    # The ladder's matrices gain nothing from more threads, and on a busy machine threads that wait for each other took
+    # a hundred times longer. Numpy reads this when it is imported, here and in the processes that are started.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     wrong: tuple[type[Exception], ...] = (Refused, SettingsError, UploadRefused)
     try:

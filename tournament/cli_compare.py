@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-TYPICAL_VARIANCE = 0.03
-"""Variance of a match score between similar bots, of whose matches nine in ten are split; for the estimate only."""
-
-CAP_FACTOR = 4
 TELL_EVERY = 25
 EXIT_CODES = {"better": 0, "not better": 1, "undecided": 3}
 
@@ -44,14 +40,15 @@ def compare(
     alpha: Annotated[float, typer.Option(help="Chance to say better where it is not.")] = 0.05,
     beta: Annotated[float, typer.Option(help="Chance to say not better where it is.")] = 0.05,
     cap: Annotated[
-        int | None, typer.Option(help="Matches after which it gives up (default: 4 times the expected).", min=1)
+        int | None,
+        typer.Option(help="Matches after which it gives up (default: 4 times the length for unlike bots).", min=1),
     ] = None,
     seed: Annotated[str | None, typer.Option(help="The seed text; else random.")] = None,
     jobs: Jobs = None,
 ) -> None:
     """Say whether a bot is better than another: exit status 0 better, 1 not, 3 undecided."""
     try:
-        from tournament.sprt import Comparison, Hypotheses, expected_matches
+        from tournament.sprt import ASSUMED_VARIANCE, CAP_FACTOR, Comparison, Hypotheses, expected_matches
     except ImportError:
         raise Refused("compare needs numpy and scipy: install the extra `ratings`") from None
     found = find_bots([new, old, *(against or ())])
@@ -63,8 +60,8 @@ def compare(
     except ValueError as error:
         raise Refused(str(error)) from None
     plan = _Plan(found, rules, seed if seed is not None else random_secrets.token_hex(32))
-    expected = expected_matches(test, TYPICAL_VARIANCE / (1 if against is None else 2), plan.stretch)
-    cap = cap or CAP_FACTOR * expected
+    expected, longest = (expected_matches(test, v / plan.stretch, plan.stretch) for v in ASSUMED_VARIANCE[rules.mode])
+    cap = cap or CAP_FACTOR * longest
     comparison = Comparison(test, plan.top, cap, stretch=plan.stretch)
     jobs = jobs or core_count()
     with closing(Players(jobs)) as players:

@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 ELO_PER_LOGIT = 400 / log(10)
 CENTRE_ELO = 1500.0
 PRIOR = 1.0  # half a ghost win and half a ghost loss per bot
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3  # beyond, the ghost does nothing but harm to the arithmetic
 TAIL = 0.025  # each side of a 95 % bar
 Z95 = 1.959963984540054
 PRIOR_MATCHES = (
@@ -200,10 +201,11 @@ def fit(bot_count: int, groups: Sequence[Group], prior: float = PRIOR) -> Fit:
     """Fit the ladder of bots 0…bot_count−1.
 
     Raises:
-        ValueError: If there is no bot, the prior is negative, or it is 0 and the results alone give no finite ratings.
+        ValueError: If there is no bot, the prior is out of range, or it is 0 and no finite ratings follow from the
+            results alone.
     """
-    if bot_count < 1 or prior < 0:
-        raise ValueError(f"a fit needs at least one bot and a prior of 0 or more, not {bot_count} bots and {prior}")
+    if bot_count < 1 or not (prior == 0 or SMALLEST_PRIOR <= prior <= LARGEST_PRIOR):
+        raise ValueError(f"a fit needs a bot and a prior of 0 or from 0.001 to 1,000, not {bot_count} bots and {prior}")
     size = bot_count * bot_count
     half_points, met, matches = np.zeros(size), np.zeros(size), np.zeros(bot_count)
     for group in groups:
@@ -319,32 +321,30 @@ def _differences(covariance: Floats) -> Floats:
     return diagonal[:, None] + diagonal[None, :] - 2 * covariance
 
 
-def one_sided_bounds(ladder: Fit) -> tuple[list[float | None], list[float | None]]:
+def one_sided_bounds(ladder: Fit) -> tuple[Floats, Floats]:
     """Return 97.5 % lower and upper bounds in Elo (mean 0) from the meetings that went one way only.
 
     A bot that took every point from the bots of other components has no finite rating of its own; its bound is the
     rating at which all those clean matches would have had a chance of 2.5 % (Clopper–Pearson where there is one
-    opponent). None where there is no such match.
+    opponent). Minus and plus infinity where there is no such match.
     """
-    x = ladder.strengths
     other = ladder.component[:, None] != ladder.component[None, :]
-    lows: list[float | None] = []
-    highs: list[float | None] = []
-    for bot in range(len(x)):
-        for sign, won, into in ((1.0, ladder.points[bot], lows), (-1.0, ladder.points[:, bot], highs)):
-            beaten = other[bot] & (won > 0)
-            into.append(_bound(sign, x[beaten], ladder.meetings[bot][beaten]) if beaten.any() else None)
-    return lows, highs
+    ends = []
+    for sign, won in ((1.0, ladder.points), (-1.0, ladder.points.T)):
+        found = np.full(len(won), -sign * np.inf)
+        for bot in np.flatnonzero((other & (won > 0)).any(axis=1)):
+            beaten = other[bot] & (won[bot] > 0)
+            found[bot] = ELO_PER_LOGIT * _bound(sign, ladder.strengths[beaten], ladder.meetings[bot][beaten])
+        ends.append(found)
+    return ends[0], ends[1]
 
 
 def _bound(sign: float, opponents: Floats, matches: Floats) -> float:
     def excess(at: float) -> float:
-        return float((matches * log_expit(sign * (at - opponents))).sum() - np.log(TAIL))
+        return float((matches * log_expit(sign * at - sign * opponents)).sum() - log(TAIL))
 
-    near, far = (
-        (opponents.min() - 10, opponents.max() + 50) if sign > 0 else (opponents.max() + 10, opponents.min() - 50)
-    )
-    return float(ELO_PER_LOGIT * brentq(excess, near, far))
+    ends = (opponents.min() - 10, opponents.max() + 50) if sign > 0 else (opponents.min() - 50, opponents.max() + 10)
+    return float(brentq(excess, *ends))
 
 
 def share_intervals(games: Floats, matches: Floats, total: Floats, squares: Floats) -> tuple[Floats, Floats]:

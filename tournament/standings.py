@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Final
 
 import numpy as np
@@ -51,6 +51,14 @@ class Bound(StrEnum):
     NONE = ""
     ABOVE = "above"
     BELOW = "below"
+
+
+BOUNDS: Final = {
+    (True, True): Bound.NONE,
+    (True, False): Bound.ABOVE,
+    (False, True): Bound.BELOW,
+    (False, False): Bound.NONE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,22 +283,14 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
     """Rate entrants whose blocks have been grouped already."""
     found = fit(len(names), groups, prior)
     centred = ELO_PER_LOGIT * found.strengths
-    fixed = [
-        i
-        for i, name in enumerate(names)
-        if anchor is not None and found.matches[i] and anchor in (name, name.split(":")[0])
-    ]
+    fixed = [i for i, name in enumerate(names) if found.matches[i] and anchor in (name, name.split(":")[0])]
     shift = CENTRE_ELO - (float(centred[fixed[-1]]) if fixed else 0.0)
     lows, highs = one_sided_bounds(found)
     se, quantile = found.bars()
     alone = np.bincount(found.component)[found.component] == 1
-    ends = [
-        (lows[i], highs[i])
-        if alone[i]
-        else (float(centred[i] - quantile[i] * se[i]), float(centred[i] + quantile[i] * se[i]))
-        for i in range(len(names))
-    ]
-    clear = _clear(found, ends, lows, highs)
+    low = np.where(alone, lows, centred - quantile * se)
+    high = np.where(alone, highs, centred + quantile * se)
+    clear = _clear(found, np.where(alone, centred, low), np.where(alone, centred, high))
     _, weak = connected_components(found.meetings > 0, directed=False)
     order = sorted(
         range(len(names)),
@@ -303,8 +303,8 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
             entrant=i,
             name=names[i],
             rating=_shown(centred[i] + shift),
-            low=_shift(ends[i][0], shift),
-            high=_shift(ends[i][1], shift),
+            low=_end(low[i] + shift),
+            high=_end(high[i] + shift),
             se=_shown(se[i]) if not alone[i] else _shown(ELO_PER_LOGIT * sqrt(found.plain[i, i])),
             rank_low=1 + int(clear[:, i].sum()),
             rank_high=len(names) - int(clear[i].sum()),
@@ -312,7 +312,7 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
             comparisons=int(played[i].sum()),
             share=_shown(found.points[i].sum() / played[i].sum()) if played[i].any() else None,
             provisional=bool(found.matches[i] < PROVISIONAL_BELOW),
-            bound=_bound_kind(alone[i], ends[i]),
+            bound=BOUNDS[isfinite(low[i]), isfinite(high[i])],
             group=numbers.setdefault(int(weak[i]), len(numbers)),
         )
         for i in order
@@ -320,27 +320,13 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
     return Ladder(tuple(names), found, tuple(groups), shift, clear, rows)
 
 
-def _clear(
-    found: Fit,
-    ends: Sequence[tuple[float | None, float | None]],
-    lows: Sequence[float | None],
-    highs: Sequence[float | None],
-) -> NDArray[np.bool_]:
+def _clear(found: Fit, low: Floats, high: Floats) -> NDArray[np.bool_]:
     """Tell which bots are clearly stronger: by the bar of the difference, or across one-way meetings by the bounds."""
     se, quantile = found.gap_bars()
     same = found.component[:, None] == found.component[None, :]
-    clear: NDArray[np.bool_] = same & (found.gaps() > quantile * se)
-    if same.all():
-        return clear
-    alone = np.bincount(found.component)[found.component] == 1
-    centred = ELO_PER_LOGIT * found.strengths
-    top = np.array([centred[i] if alone[i] else ends[i][1] for i in range(len(alone))], dtype=float)
-    bottom = np.array([centred[i] if alone[i] else ends[i][0] for i in range(len(alone))], dtype=float)
-    low = np.array([-np.inf if end is None else end for end in lows])
-    high = np.array([np.inf if end is None else end for end in highs])
-    upward = (low[:, None] > top[None, :]) & (found.points > 0)
-    downward = (bottom[:, None] > high[None, :]) & (found.points > 0)
-    return np.asarray(clear | (~same & (upward | downward)))
+    lows, highs = one_sided_bounds(found)
+    one_way = (lows[:, None] > high[None, :]) | (low[:, None] > highs[None, :])
+    return np.where(same, found.gaps() > quantile * se, one_way & (found.points > 0))
 
 
 def history(
@@ -390,12 +376,8 @@ def _pairs(found: Fit, groups: Sequence[Group]) -> _Pairs:
         for k in range(size):
             games, played = group.games[:, k], group.games[:, k] > 0
             i, j = group.firsts[:, k][played], group.seconds[:, k][played]
-            games, matches, sums, squares = (
-                games[played],
-                group.matches[played],
-                group.sums[played, k] / 2,
-                products[played, k],
-            )
+            games, matches = games[played], group.matches[played]
+            sums, squares = group.sums[played, k] / 2, products[played, k]
             mean = games * expit(found.strengths[i] - found.strengths[j])
             residual = squares - 2 * mean * sums + matches * mean**2
             keys.append(i * count + j)
@@ -410,13 +392,6 @@ def _pairs(found: Fit, groups: Sequence[Group]) -> _Pairs:
     return _Pairs(unique // count, unique % count, *totals)
 
 
-def _bound_kind(alone: bool, ends: tuple[float | None, float | None]) -> Bound:
-    low, high = ends
-    if not alone or (low is None) == (high is None):
-        return Bound.NONE
-    return Bound.ABOVE if high is None else Bound.BELOW
-
-
 def _about(matches: int | None) -> str:
     if matches is None:
         return f"more than {MOST_MATCHES:,} more matches"
@@ -426,9 +401,9 @@ def _about(matches: int | None) -> str:
     return f"about {round(matches, min(0, 2 - digits)) if digits > 2 else matches:,} more matches"
 
 
-def _shift(end: float | None, by: float) -> float | None:
-    return None if end is None else _shown(end + by)
-
-
 def _shown(value: float) -> float:
     return round(float(value), DIGITS) + 0.0
+
+
+def _end(value: float) -> float | None:
+    return _shown(value) if isfinite(value) else None

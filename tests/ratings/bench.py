@@ -2,8 +2,8 @@
 
     python -m tests.ratings.bench [--quick]
 
-Luck of the seat + strength + a bot's own noise decide a game, so the games of a match cancel the luck as real ones do. The noise sets how many
-matches are split.
+Luck of the seat + strength + a bot's own noise decide a game, so the games of a match cancel the luck as real ones do.
+The noise sets how many matches are split.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 import choix
@@ -37,7 +37,7 @@ from tournament.sprt import ASSUMED_VARIANCE, CAP_FACTOR, Hypotheses, exact_llr,
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ratings-simulation.md"
 SPLITS = (0.69, 0.88, 0.96)
-FIELDS = {2: 4000, 4: 1500, 8: 800, 30: 120}  # entrants and repetitions: large fields hold many pairs
+FIELDS = {2: 4000, 4: 1500, 8: 800, 30: 100}  # entrants and repetitions: large fields hold many pairs
 MATCHES = (10, 25, 100)
 DUEL_SPLITS = (0.2, 0.3, 0.4)  # twelve comparisons seldom come out even: similar bots split some 40 % of their matches
 WIDEST = 0.35  # the strongest takes 0.5 + 0.35·(1 − split) of the points from the weakest
@@ -108,7 +108,7 @@ def gap_for(mode: Mode, noise: float, score: float) -> float:
 
 
 def design(rng: np.random.Generator, mode: Mode, bots: int, matches: int, newcomer: int = 0) -> Ints:
-    """Return the entrants of every match: each pair meets `matches` times; the last bot has `newcomer` matches if given."""
+    """Return the entrants of every match; the last bot has `newcomer` matches if given."""
     size = 3 if mode is THREE else 2
     settled = bots - 1 if newcomer else bots
     sets = np.array(list(combinations(range(settled), size)))
@@ -133,64 +133,46 @@ def groups_of(entrants: Ints, scores: Ints, games: int) -> list[Group]:
     return [group_rows(rows, entrants.shape[1])]
 
 
-@dataclass
-class Coverage:
-    """Shares of intervals that hold the truth: of differences, of the ladder's bars, of head-to-head cells."""
-
-    gaps: float
-    bars: float
-    cells: float
-    split: float
-    pair_matches: float
-
-    def text(self) -> str:
-        return f"{100 * self.gaps:.1f} / {100 * self.bars:.1f} / {100 * self.cells:.1f}"
-
-    @property
-    def unsplit(self) -> float:
-        return (1 - self.split) * self.pair_matches
-
-
-def coverage(mode: Mode, bots: int, matches: int, split: float, repeats: int, newcomer: int = 0) -> Coverage:
-    """Play a field again and again and count the intervals that hold the truth."""
+def coverage(mode: Mode, bots: int, matches: int, split: float, repeats: int, newcomer: int = 0) -> tuple[float, ...]:
+    """Play a field again and again: shares of differences, bars and cells that hold the truth, and of split matches."""
     rng = np.random.default_rng([SEED, bots, matches, round(100 * split), newcomer, mode.sides])
     playing = DUEL if mode is THREE and bots == 2 else mode
     noise = noise_for(playing, split)
     strengths = np.linspace(1, 0, bots) * gap_for(DUEL if mode is THREE else mode, noise, 0.5 + WIDEST * (1 - split))
     if newcomer:
         strengths[-1] = strengths[: bots - 1].mean() + strengths[0] / 4
-    games, size = comparisons(playing), 3 if playing is THREE else 2
-    pairs = list(combinations(range(size), 2))
-    truth_rng = np.random.default_rng(SEED)
-    hits: list[list[Floats]] = [[], [], []]
-    splits = []
-    chance = pair_chances(truth_rng, mode, strengths, noise)
+    chance = pair_chances(np.random.default_rng(SEED), mode, strengths, noise)
+    upper = np.triu_indices(bots, 1)
+    shares = []
     for _ in range(repeats):
         entrants = design(rng, playing, bots, matches, newcomer)
         scores = playing.scores(rng, strengths[entrants], noise)
-        ladder = fit(bots, groups_of(entrants, scores, games))
-        weights = ladder.points + ladder.points.T
-        truth = maximise(chance * weights, 0.0)[0]
-        gap, (se, quantile) = ladder.gaps() / ELO_PER_LOGIT, ladder.gap_bars()
-        inside = np.abs(gap - (truth[:, None] - truth[None, :])) <= se * quantile / ELO_PER_LOGIT
-        bar, bar_quantile = ladder.bars()
-        held = np.abs(ladder.strengths - (truth - truth.mean())) <= bar * bar_quantile / ELO_PER_LOGIT
-        first, second = (entrants[:, [pair[k] for pair in pairs]].ravel() for k in (0, 1))
-        key, share = first * bots + second, scores.ravel() / 2 / games
-        met, count = np.unique(key, return_counts=True)
-        total, squares = (np.bincount(key, value)[met] for value in (share, share**2))
-        low, high = share_intervals(np.full(len(met), float(games)), count.astype(float), total, squares)
-        true_share = chance.ravel()[met]
-        cells = (low - 1e-12 <= true_share) & (true_share <= high + 1e-12)
-        upper = np.triu_indices(bots, 1)
-        values = (
-            (inside[-1, :-1], held[-1:], cells[met % bots == bots - 1]) if newcomer else (inside[upper], held, cells)
-        )
-        for found, value in zip(hits, values, strict=True):
-            found.append(value.astype(float).mean())
-        splits.append(float((scores == games).mean()))
-    means = [float(np.mean(found)) for found in hits]
-    return Coverage(*means, float(np.mean(splits)), newcomer / (bots - 1) if newcomer else matches)
+        ladder = fit(bots, groups_of(entrants, scores, comparisons(playing)))
+        truth = ELO_PER_LOGIT * maximise(chance * (ladder.points + ladder.points.T), 0.0)[0]
+        se, quantile = ladder.gap_bars()
+        gaps = np.abs(ladder.gaps() - truth[:, None] + truth[None, :]) <= se * quantile
+        se, quantile = ladder.bars()
+        bars = np.abs(ELO_PER_LOGIT * ladder.strengths - truth) <= se * quantile
+        cells, met = cells_held(entrants, scores, comparisons(playing), chance)
+        if newcomer:
+            gaps, bars, cells = gaps[-1, :-1], bars[-1:], cells[met[:, 1] == bots - 1]
+        else:
+            gaps = gaps[upper]
+        shares.append((gaps.mean(), bars.mean(), cells.mean(), (scores == comparisons(playing)).mean()))
+    return tuple(np.mean(shares, axis=0).tolist())
+
+
+def cells_held(entrants: Ints, scores: Ints, games: int, chance: Floats) -> tuple[Floats, Ints]:
+    """Return whether each pair's head-to-head interval holds its true share, and the pairs."""
+    bots = len(chance)
+    pairs = list(combinations(range(entrants.shape[1]), 2))
+    first, second = (entrants[:, [pair[k] for pair in pairs]].ravel() for k in (0, 1))
+    key, share = first * bots + second, scores.ravel() / 2 / games
+    met, count = np.unique(key, return_counts=True)
+    total, squares = (np.bincount(key, value)[met] for value in (share, share**2))
+    low, high = share_intervals(np.full(len(met), float(games)), count.astype(float), total, squares)
+    held = (low - 1e-12 <= chance.ravel()[met]) & (chance.ravel()[met] <= high + 1e-12)
+    return held.astype(float), np.column_stack((met // bots, met % bots))
 
 
 def pair_chances(rng: np.random.Generator, mode: Mode, strengths: Floats, noise: float) -> Floats:
@@ -210,81 +192,86 @@ def pair_chances(rng: np.random.Generator, mode: Mode, strengths: Floats, noise:
 
 
 def coverage_tables(quick: bool) -> list[str]:
-    """Return the coverage tables and whether they hold the bounds."""
+    """Return the tables of coverage, with the lowest and the highest entry that are held to a bound."""
+    heads = " | ".join(f"{100 * split:.0f} % split" for split in SPLITS)
     lines = [
         "## Coverage of the 95 % intervals",
         "",
-        "Each entry: differences of two bots / the ladder's bars / head-to-head cells, in percent. Asked: at least 93; at most 97 where a pair "
-        "is expected to have 25 or more matches that are not split (marked *).",
+        "Each entry: differences of two bots / the ladder's bars / head-to-head cells, in percent. Asked: at least 93;",
+        "at most 97 where a pair is expected to have 25 or more matches that are not split (marked *).",
         "",
-        "| mode | entrants | matches a pair | " + " | ".join(f"{100 * s:.0f} % split" for s in SPLITS) + " |",
+        f"| mode | entrants | matches a pair | {heads} |",
         "|---|---|---|" + "---|" * len(SPLITS),
     ]
-    worst: list[tuple[float, float]] = []
+    low, high = 1.0, 0.0
     for mode in (TWO, THREE, PARTNERS):
-        for bots, repeats in FIELDS.items():
-            for matches in MATCHES:
-                found = [coverage(mode, bots, matches, s, repeats // (10 if quick else 1) + 1) for s in SPLITS]
-                texts = [f.text() + ("*" if f.unsplit >= 24.5 else "") for f in found]
-                worst.extend(
-                    (min(f.gaps, f.bars, f.cells), max(f.gaps, f.bars, f.cells) * (f.unsplit >= 24.5)) for f in found
-                )
-                lines.append(f"| {mode.name} | {bots} | {matches} | {' | '.join(texts)} |")
-                print(lines[-1], flush=True)
+        for (bots, repeats), matches in product(FIELDS.items(), MATCHES):
+            texts = []
+            for split in SPLITS:
+                *found, seen = coverage(mode, bots, matches, split, repeats // (10 if quick else 1))
+                marked = (1 - seen) * matches >= 25
+                low, high = min(low, *found), max(high, *found) if marked else high
+                texts.append(entry(found) + "*" * marked)
+            lines.append(f"| {mode.name} | {bots} | {matches} | {' | '.join(texts)} |")
+            print(lines[-1], flush=True)
     lines += [
         "",
-        f"Lowest {100 * min(w[0] for w in worst):.1f}, highest marked {100 * max(w[1] for w in worst):.1f}.",
+        f"Lowest {100 * low:.1f}, highest marked {100 * high:.1f}.",
         "",
-    ]
-    lines += [
-        "## A newcomer in a settled field of eight, 100 matches a pair",
+        "## A newcomer in a settled field of eight that has 100 matches a pair",
         "",
         "The newcomer's differences to all others / its bar / its cells.",
         "",
-        "| mode | its matches | " + " | ".join(f"{100 * s:.0f} % split" for s in SPLITS) + " |",
+        f"| mode | its matches | {heads} |",
         "|---|---|" + "---|" * len(SPLITS),
     ]
-    for mode in (TWO, THREE, PARTNERS):
-        for newcomer in (10, 25):
-            found = [coverage(mode, 9, 100, s, 100 if quick else 1000, newcomer) for s in SPLITS]
-            lines.append(f"| {mode.name} | {newcomer} | {' | '.join(f.text() for f in found)} |")
-            print(lines[-1], flush=True)
+    for mode, newcomer in product((TWO, THREE, PARTNERS), (10, 25)):
+        texts = [entry(coverage(mode, 9, 100, split, 100 if quick else 1000, newcomer)[:3]) for split in SPLITS]
+        lines.append(f"| {mode.name} | {newcomer} | {' | '.join(texts)} |")
+        print(lines[-1], flush=True)
     return [*lines, ""]
 
 
+def entry(found: Sequence[float]) -> str:
+    """Return one entry of a table of coverage."""
+    return " / ".join(f"{100 * share:.1f}" for share in found)
+
+
 def compare_table(quick: bool) -> list[str]:
-    """Return error rates and lengths of `tournament compare` at its defaults."""
+    """Return error rates and lengths of `tournament compare`."""
     lines = [
         "## Error rates and length of `tournament compare`",
         "",
-        "Defaults: 0 against 20 Elo, 5 %/5 %, given up at four times the length that unlike bots are expected to take. Asked:",
-        "each error at most 6.5 %, length at most 60 % of the test of a fixed number of matches with the same error rates.",
+        "0 against 20 Elo (the default) or 10, 5 %/5 %, given up at four times the length that unlike bots are",
+        "expected to take. Asked: each error at most 6.5 %, length at most 60 % of the test of a fixed number of",
+        "matches with the same error rates.",
         "",
-        "| mode | split | false better | false not better | undecided | matches under H0, H1 | fixed | longest share |",
-        "|---|---|---|---|---|---|---|---|",
+        "| mode | split | Elo | false better | false not better | undecided | matches under H0, H1 | fixed | share |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    test = Hypotheses()
-    kinds = ((TWO, "two", "cutthroat/2", SPLITS), (DUEL, "three, duel", "cutthroat/3", DUEL_SPLITS))
-    for mode, name, key, splits in (*kinds, (PARTNERS, "partners", "wisconsin/4", SPLITS)):
+    kinds = [(TWO, "two", "cutthroat/2", split, 20.0) for split in SPLITS]
+    kinds += [(DUEL, "three, duel", "cutthroat/3", split, 20.0) for split in DUEL_SPLITS]
+    kinds += [(DUEL, "three, duel", "cutthroat/3", DUEL_SPLITS[-1], 10.0)]
+    kinds += [(PARTNERS, "partners", "wisconsin/4", split, 20.0) for split in SPLITS]
+    for mode, name, key, split, elo1 in kinds:
+        test, noise = Hypotheses(elo1=elo1), noise_for(mode, split)
         cap = CAP_FACTOR * expected_matches(test, ASSUMED_VARIANCE[key][1])
-        for split in splits:
-            noise = noise_for(mode, split)
-            wrong, lengths, given_up, variance = [], [], 0.0, 0.0
-            for elo, bad in ((test.elo0, 1), (test.elo1, -1)):
-                rng = np.random.default_rng([SEED, round(split * 100), mode.sides, int(elo)])
-                gap = gap_for(mode, noise, expected_score(elo))
-                sample = mode.scores(rng, np.tile([gap, 0.0], (20_000, 1)), noise)[:, 0] / 2 / comparisons(mode)
-                variance = max(variance, float(sample.var()))
-                decided, taken = sprt_runs(rng, mode, gap, noise, cap, 300 if quick else 3000, test)
-                wrong.append(float((decided == bad).mean()))
-                given_up = max(given_up, float((decided == 0).mean()))
-                lengths.append(float(taken.mean()))
-            fixed = (2 * norm.ppf(0.95)) ** 2 * variance / (expected_score(20) - 0.5) ** 2
-            lines.append(
-                f"| {name} | {100 * split:.0f} % | {100 * wrong[0]:.1f} % | {100 * wrong[1]:.1f} % | {100 * given_up:.1f} % "
-                f"| {lengths[0]:.0f}, {lengths[1]:.0f} | {fixed:.0f} | {100 * max(lengths) / fixed:.0f} % |"
-            )
-            print(lines[-1], flush=True)
+        wrong, lengths, open_ends, variances = [], [], [], []
+        for elo, bad in ((test.elo0, 1), (test.elo1, -1)):
+            rng = np.random.default_rng([SEED, round(split * 100), mode.sides, int(elo)])
+            gap = gap_for(mode, noise, expected_score(elo))
+            sample = mode.scores(rng, np.tile([gap, 0.0], (20_000, 1)), noise)[:, 0] / 2 / comparisons(mode)
+            decided, taken = sprt_runs(rng, mode, gap, noise, cap, 300 if quick else 3000, test)
+            wrong.append(f"{100 * (decided == bad).mean():.1f} %")
+            open_ends.append((decided == 0).mean())
+            lengths.append(taken.mean())
+            variances.append(sample.var())
+        fixed = (2 * norm.ppf(0.95) / (expected_score(elo1) - 0.5)) ** 2 * max(variances)
+        lines.append(
+            f"| {name} | {100 * split:.0f} % | {elo1:.0f} | {' | '.join(wrong)} | {100 * max(open_ends):.1f} % "
+            f"| {lengths[0]:.0f}, {lengths[1]:.0f} | {fixed:.0f} | {100 * max(lengths) / fixed:.0f} % |"
+        )
+        print(lines[-1], flush=True)
     return [*lines, ""]
 
 
@@ -314,8 +301,8 @@ def speed_table() -> list[str]:
     lines = [
         "## Speed",
         "",
-        "From blocks to ratings, bars and the bars of all differences; choix fits only (`ilsr_pairwise_dense`); the bootstrap refits 200 times from",
-        "Poisson weights per match (timed on 10).",
+        "From blocks to ratings, bars and the bars of all differences; choix fits only (`ilsr_pairwise_dense`); the",
+        "bootstrap refits 200 times from Poisson weights per match (timed on 10).",
         "",
         "| bots | results | fit with bars | choix, fit only | cluster bootstrap |",
         "|---|---|---|---|---|",
@@ -362,8 +349,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = [
         "# Ratings: what the simulation shows",
         "",
-        f"Written by `python -m tests.ratings.bench` on {time.strftime('%Y-%m-%d')}: Python {platform.python_version()}, numpy {np.__version__}, "
-        f"scipy {scipy.__version__}, {platform.machine()}. The rule is explained in `ratings.md`.",
+        f"Written by `python -m tests.ratings.bench` on {time.strftime('%Y-%m-%d')} with Python",
+        f"{platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__} on {platform.machine()}.",
+        "The rules are explained in `ratings.md`.",
         "",
         *speed_table(),
         *compare_table(quick),
