@@ -27,7 +27,7 @@ class Account:
         read_at_s: monotonic time of the last reading.
         thought_s: wall time of the short decisions since then; the caller adds to it.
         last_s: the last decision; below `UNREAD_S` its wall time stands for it.
-        slowest_s: the slowest of the long ones.
+        slowest_s: the slowest so far, as exact as `last_s`.
         deals_begun: which the limit of the game depends on; set by the caller.
     """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 DEAD: Final = "X"
 
@@ -48,25 +48,61 @@ def status(pid: int) -> dict[str, str]:
     return {}
 
 
+class Probe(Protocol):
+    """What a `WallMeter` looks at."""
+
+    def cpu_s(self) -> float | None:
+        """CPU seconds used."""
+
+    def queue_delay_s(self) -> float | None:
+        """Seconds spent waiting for a processor, or None where the kernel does not say."""
+
+    def state(self) -> str:
+        """The state as one letter."""
+
+
+class ProcessProbe:
+    """Looks at one process."""
+
+    def __init__(self, pid: int) -> None:
+        """Looks at the process of this number."""
+        self._pid = pid
+
+    def cpu_s(self) -> float | None:
+        """CPU seconds used."""
+        return cpu_s(self._pid)
+
+    def queue_delay_s(self) -> float | None:
+        """Seconds spent waiting for a processor, or None where the kernel does not say."""
+        return queue_delay_s(self._pid)
+
+    def state(self) -> str:
+        """The state as one letter."""
+        return state(self._pid)
+
+
 class WallMeter:
     """Wall time of one wait on a guest, less what was not the guest's: its waits for a processor, our own stalls.
 
     Fed every few milliseconds; each interval is counted by what the guest did in it.
+
+    Attributes:
+        effective_s: the time that counts.
     """
 
-    def __init__(self, pid: int, now_s: float, stall_s: float) -> None:
+    def __init__(self, probe: Probe, now_s: float, stall_s: float) -> None:
         """Starts to measure.
 
         Args:
-            pid: the guest.
+            probe: looks at the guest.
             now_s: monotonic time.
             stall_s: of an interval longer than this, we ourselves have slept through the rest.
         """
-        self._pid = pid
+        self._probe = probe
         self._last_s = now_s
         self._stall_s = stall_s
-        self._cpu_s = cpu_s(pid) or 0.0
-        self._delay_s = queue_delay_s(pid)
+        self._cpu_s = probe.cpu_s() or 0.0
+        self._delay_s = probe.queue_delay_s()
         self.effective_s = 0.0
 
     @property
@@ -74,12 +110,17 @@ class WallMeter:
         """Whether the kernel tells how long the guest waited for a processor."""
         return self._delay_s is not None
 
+    @property
+    def runnable(self) -> bool:
+        """Whether the guest computes or waits for a processor now."""
+        return self._probe.state() == "R"
+
     def feed(self, now_s: float) -> None:
         """Counts the interval since the last call."""
         interval_s = min(now_s - self._last_s, self._stall_s)
         self._last_s = now_s
-        used_s = cpu_s(self._pid) or self._cpu_s
-        delay_s = queue_delay_s(self._pid)
+        used_s = self._probe.cpu_s() or self._cpu_s
+        delay_s = self._probe.queue_delay_s()
         moved = used_s > self._cpu_s
         self._cpu_s = used_s
         if delay_s is None or self._delay_s is None:
@@ -88,6 +129,6 @@ class WallMeter:
             return
         waited_s = delay_s - self._delay_s
         self._delay_s = delay_s
-        if not moved and waited_s == 0 and state(self._pid) == "R":
+        if not moved and waited_s == 0 and self.runnable:
             return  # In the queue right now: the kernel adds the wait up only when it is over.
         self.effective_s += max(0.0, interval_s - waited_s)

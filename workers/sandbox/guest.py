@@ -38,8 +38,10 @@ from workers.sandbox.frames import (
     encode_settings,
 )
 
-LOG_TEXT_LIMIT: Final = 49_152
-"""Cut below the pipe's 64 KiB, so that the log can say that it was cut."""
+LOG_TEXT_LIMIT: Final = 32_000
+"""Bytes, so that they fit into the pipe's sixteen pages however the lines fall, and the log can say that it was cut."""
+
+_LOG_FULL: Final = b"\n[the log is full; nothing more is kept]\n"
 
 _WARM_UP_BOT: Final = b"""
 import random
@@ -94,13 +96,13 @@ class _Refuser(importlib.abc.MetaPathFinder):
         )
 
 
-class _BoundedLog(io.TextIOBase):
+class BoundedLog(io.TextIOBase):
     """Standard output and error: whole lines go out at once; at the limit it says so and is silent from then on."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._left = LOG_TEXT_LIMIT
-        self._line: list[str] = []
+        self.pending: list[str] = []
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # read-only here, and always this one
@@ -118,35 +120,36 @@ class _BoundedLog(io.TextIOBase):
     def write(self, text: str, /) -> int:
         """Takes text; lines are passed on when they are complete."""
         if self._left > 0:
-            self._line.append(text[: self._left])
-            if "\n" in text or len(self._line) > 100 or len(text) > self._left:
+            self.pending.append(text[: self._left + 1])
+            if "\n" in text or len(self.pending) > 100 or len(text) > 1_000:
                 self.flush()
         return len(text)
 
     def flush(self) -> None:
         """Passes on what there is."""
-        raw = "".join(self._line).encode("utf-8", "backslashreplace")
-        self._line.clear()
-        if not raw:
+        raw = "".join(self.pending).encode("utf-8", "backslashreplace")
+        self.pending.clear()
+        if not raw or self._left <= 0:
             return
         if len(raw) > self._left:
-            raw = raw[: max(self._left, 0)] + b"\n[the log is full; nothing more is kept]\n"
-            self._left = 0
-        else:
-            self._left -= len(raw)
+            raw = raw[: self._left] + _LOG_FULL
+        self._left -= len(raw)
         try:
             os.write(self._descriptor, raw)
         except OSError:
             self._left = 0
 
 
-def confine_python(*, refuse_open: bool) -> None:
+def confine_python(*, refuse_open: bool) -> BoundedLog:
     """Makes this interpreter look to the bot as it will find it everywhere: its modules, `open`, its log.
 
     A convenience and no border: where the guest is locked down the kernel refuses, whatever Python is made to do.
 
     Args:
         refuse_open: refuse files here, where no kernel does.
+
+    Returns:
+        What standard output and error are from now on.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] in _OURS and name not in _GAME_MODULES]:
         module = sys.modules.pop(name)
@@ -160,8 +163,9 @@ def confine_python(*, refuse_open: bool) -> None:
     sys.path_importer_cache.clear()
     builtins.open = io.open = _hinting_open(None if refuse_open else io.open)
     sys.stdin = io.StringIO()
-    log: Any = _BoundedLog(1)
-    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = log  # type: ignore[misc]
+    log = BoundedLog(1)
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = log  # type: ignore[assignment,misc]
+    return log
 
 
 def _hinting_open(real: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -200,10 +204,11 @@ def warm_up() -> None:
     linecache.clearcache()
 
 
-def serve(request_fd: int, answer_fd: int, settings: Settings) -> NoReturn:
+def serve(request_fd: int, answer_fd: int, settings: Settings, log: BoundedLog) -> NoReturn:
     """Plays one bot at one seat until the referee ends this process."""
     read, write, pack = os.read, os.write, ANSWER.pack
-    answer = _load(request_fd, answer_fd, settings)
+    pending = log.pending
+    answer = _load(request_fd, answer_fd, settings, log)
     write(answer_fd, READY)
     while True:
         data = read(request_fd, _READ_BYTES)
@@ -218,10 +223,12 @@ def serve(request_fd: int, answer_fd: int, settings: Settings) -> NoReturn:
             frame = pack(*answer(data[2:]))
         except BotError as error:
             frame = encode_error(data[2] | data[3] << 8, error.kind, error.text)
+        if pending:
+            log.flush()
         write(answer_fd, frame)
 
 
-def _load(request_fd: int, answer_fd: int, settings: Settings) -> Callable[[bytes], tuple[int, int]]:
+def _load(request_fd: int, answer_fd: int, settings: Settings, log: BoundedLog) -> Callable[[bytes], tuple[int, int]]:
     (length,) = INIT_LENGTH.unpack(_read_exactly(request_fd, INIT_LENGTH.size))
     init, source = decode_init(_read_exactly(request_fd, length), settings)
     if "numpy" in sys.modules:
@@ -231,7 +238,9 @@ def _load(request_fd: int, answer_fd: int, settings: Settings) -> Callable[[byte
     gc.enable()
     try:
         adapter.load(source, init.random_seed)
+        log.flush()
     except BotError as error:
+        log.flush()
         os.write(answer_fd, encode_error(0, error.kind, error.text))
         _read_exactly(request_fd, 1)
         os._exit(0)
@@ -255,11 +264,11 @@ def main() -> NoReturn:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
     import_modules(numpy=True)
-    confine_python(refuse_open=True)
+    log = confine_python(refuse_open=True)
     settings = bytearray()
     while not settings.endswith(b"\n"):
         settings += _read_exactly(request_fd, 1)
-    serve(request_fd, answer_fd, decode_settings(bytes(settings)))
+    serve(request_fd, answer_fd, decode_settings(bytes(settings)), log)
 
 
 if __name__ == "__main__":

@@ -63,14 +63,19 @@ class Confinement:
         return frozenset(name for name, holds in held.items() if holds)
 
     @property
-    def gaps(self) -> tuple[str, ...]:
-        """One line for each optional layer that is missing; for the log and the tournament's page."""
+    def optional(self) -> dict[str, str | None]:
+        """What is missing of each optional layer, in one line, or None where it holds."""
         lines = {
             "landlock": "the kernel has no Landlock (5.13 or newer, switched on): seccomp alone keeps bots from files",
             "own-uid": "bots run as the worker's own user: start the worker as root with SETUID, SETGID and KILL "
             "for a user of its own for every seat",
         }
-        return tuple(line for name, line in lines.items() if name not in self.layers)
+        return {name: None if name in self.layers else line for name, line in lines.items()}
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """One line for each optional layer that is missing; for the log and the tournament's page."""
+        return tuple(line for line in self.optional.values() if line)
 
 
 class Sandbox:
@@ -353,13 +358,40 @@ class Sandbox:
                 meter = None
             elif meter is None or current != watched:
                 # A wait that is seen for the first time has lasted a tick at most: in the bot's favour.
-                meter = clocks.WallMeter(guest.pid, now_s, _STALL_TICKS * TICK_S)
+                meter = clocks.WallMeter(clocks.ProcessProbe(guest.pid), now_s, _STALL_TICKS * TICK_S)
             else:
                 meter.feed(now_s)
                 verdict = guest.overdue(meter, now_s)
                 if verdict is not None and self.busy is guest and current == (guest, guest.asked_s):
                     guest.end(verdict)
             watched = current
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of what `tournament doctor` says about the sandbox."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def doctor(**options: Any) -> list[Check]:
+    """Starts a sandbox and returns which layers hold; `options` are those of `Sandbox`.
+
+    A missing optional layer is not ok either: who takes uploads decides whether that will do.
+    """
+    try:
+        with Sandbox(**options) as sandbox:
+            found = sandbox.confinement
+    except SandboxFailure as failure:
+        return [Check("sandbox", False, str(failure))]
+    held = {"landlock": f"ABI {found.landlock_abi}", "own-uid": "a user of its own for every seat"}
+    return [
+        Check("sandbox", True, "seccomp, no new privileges, no capabilities and resource limits hold"),
+        *(Check(name, gap is None, gap or held[name]) for name, gap in found.optional.items()),
+        Check("modules", True, f"bots can import {len(found.modules)} modules"),
+    ]
 
 
 def _pid_of(pidfd: int) -> int:

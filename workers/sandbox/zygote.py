@@ -47,7 +47,7 @@ def main(argv: list[str]) -> None:
         control.send(json.dumps({"refused": str(error)}).encode())
         return
     modules = guest.import_modules(numpy=configuration["numpy"])
-    guest.confine_python(refuse_open=False)
+    console = guest.confine_python(refuse_open=False)
     guest.warm_up()
     gc.disable()
     gc.collect()
@@ -56,13 +56,13 @@ def main(argv: list[str]) -> None:
     facts: dict[str, Any] = {"pid": os.getpid(), "landlock_abi": lockdown.landlock_abi, "modules": modules}
     control.send(json.dumps(facts).encode())
     try:
-        _serve(control, lockdown, base_bytes)
+        _serve(control, lockdown, base_bytes, console)
     except (BrokenPipeError, ConnectionResetError):
         # The host is gone. Our death is the guests' death.
         os._exit(0)
 
 
-def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int) -> NoReturn:
+def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int, console: guest.BoundedLog) -> NoReturn:
     """Forks a guest, or waits for the end of one, whenever the host says so; ends with it."""
     # Not os.fork: what that does in the child is for processes with threads, and touches 200 pages more.
     fork = ctypes.PyDLL(None).fork
@@ -78,7 +78,7 @@ def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int) -> NoRet
                 known, settings = encoded, decode_settings(encoded)
             pid = fork()
             if pid == 0:
-                _become_guest(descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s, settings)
+                _become_guest(descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s, settings, console)
             for descriptor in descriptors:
                 os.close(descriptor)
             pidfd = os.pidfd_open(pid)
@@ -104,7 +104,13 @@ def _arrange_descriptors(inherited: int) -> socket.socket:
 
 
 def _become_guest(
-    descriptors: list[int], lockdown: Lockdown, slot: int, memory_bytes: int, cpu_s: int, settings: Settings
+    descriptors: list[int],
+    lockdown: Lockdown,
+    slot: int,
+    memory_bytes: int,
+    cpu_s: int,
+    settings: Settings,
+    console: guest.BoundedLog,
 ) -> NoReturn:
     try:
         request, answer, log = descriptors
@@ -118,7 +124,7 @@ def _become_guest(
         os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
         os._exit(NOT_LOCKED_STATUS)
     try:
-        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD, settings)
+        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD, settings, console)
     except BaseException as error:  # noqa: BLE001  # the bot broke the loop: an exit like any other
         os.write(2, f"{type(error).__name__}\n"[:200].encode("utf-8", "replace"))
     finally:
