@@ -26,7 +26,7 @@ from workers.sandbox.host import Sandbox
 def main() -> None:
     """Plays what comes on standard input until it ends."""
     settings = json.loads(sys.argv[1])
-    _die_with_parent(settings["parent"])
+    die_with_parent(settings["parent"])
     core = settings["core"]
     if core is not None and hasattr(os, "sched_setaffinity"):
         with suppress(OSError):  # a core that is gone by now is no reason not to play
@@ -78,7 +78,8 @@ def _send(results: IO[str], message: dict[str, Any]) -> None:
     results.flush()
 
 
-def _die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
+    """Arranges that this process is killed when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:

@@ -1,0 +1,309 @@
+"""The checker: takes submissions from the store's queue, has them checked in a child process, records the verdicts.
+
+When nothing waits to be checked it plays new versions against the ones before, one match at a time. The child runs the
+sandbox and knows no password; a child that dies or hangs costs its check an attempt and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import queue
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+from tournament import seeds
+from tournament.game import FaultKind
+from tournament.people import LeasedCheck, TrialInfo
+from tournament.ratings import share_interval
+from tournament.replay import Player
+from tournament.results import comparisons, pair_scores
+from tournament.rules import Limits, Rules
+from tournament.source import BotSource
+from tournament.store import Store
+from tournament.wire import MatchTask, own_result
+from workers.check import PROBE_DEALS, Stage
+from workers.referee import match_wall_limit_s
+
+TRIAL_MATCHES: Final = 60
+IDLE_S: Final = 0.5
+FAILURE_S: Final = 5.0
+SLACK_S: Final = 60.0
+"""Beyond the limit of a check, for a machine that is busy; and the time in which a lease is certainly taken back."""
+
+LOG_LINES: Final = 200
+_LOG_CHARACTERS: Final = 16_000
+_ENVIRONMENT: Final = ("HOME", "LANG", "LC_", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
+"""What a child may know of the environment: never a password of the database or the broker."""
+
+_ADVICE: Final[Mapping[str, str]] = {
+    FaultKind.LOAD: "Your file could not be imported or Bot() not be made. Run `tournament check` on it at home.",
+    FaultKind.EXCEPTION: "Your bot raised an exception. Download the probe and run `tournament reproduce` on it.",
+    FaultKind.EXITED: "Your bot ended its own process: no sys.exit, no os._exit.",
+    FaultKind.KILLED: "Your bot's process was killed: it crashed in native code, or killed itself.",
+    FaultKind.MEMORY: "Your bot took more memory than the limit. Keep less, or build tables when they are needed.",
+    FaultKind.FORBIDDEN_CALL: "Your bot did what is not allowed: no files, network or processes (docs/security.md).",
+    FaultKind.TIMEOUT_CPU: "Your bot thought longer than the limit. Look for a loop without end; see view.limits.",
+    FaultKind.TIMEOUT_WALL: "Your bot did not answer: it slept, waited for input, or its answer got stuck.",
+    FaultKind.OFF_TURN: "Your bot worked while it was not its turn: threads must rest between the questions.",
+    FaultKind.PROTOCOL: "Something other than the runner wrote to the answers: do not touch file descriptors.",
+    FaultKind.INVALID: "Your bot answered something of a wrong type: choose an element of view.legal.",
+    FaultKind.ILLEGAL: "Your bot answered what the rules do not allow here: choose from view.legal.",
+}
+
+
+logger = logging.getLogger(__name__)
+
+
+class Judge(Protocol):
+    """What checks and plays: a child process, or a test's own."""
+
+    def ask(self, order: Mapping[str, Any], limit_s: float, told: Callable[[str], None]) -> dict[str, Any]:
+        """Has an order carried out.
+
+        Args:
+            order: as `workers.check_child` reads it.
+            limit_s: how long that may take.
+            told: called with each stage that is reached.
+
+        Returns:
+            The answer: ``done`` and ``took_s``, or a ``failure`` of ours.
+        """
+
+    def close(self) -> None:
+        """Ends the process."""
+
+
+class ChildJudge:
+    """The child process, started when it is needed and again when it died."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Starts nothing yet."""
+        self._clock = clock
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lines: queue.Queue[bytes] = queue.Queue()
+
+    def ask(self, order: Mapping[str, Any], limit_s: float, told: Callable[[str], None]) -> dict[str, Any]:
+        """Has an order carried out."""
+        deadline_s = self._clock() + limit_s
+        process = self._started()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(order).encode() + b"\n")
+            process.stdin.flush()
+            while True:
+                line = self._lines.get(timeout=max(0.0, deadline_s - self._clock()))
+                message: dict[str, Any] = json.loads(line)
+                if "stage" not in message:
+                    break
+                told(message["stage"])
+        except queue.Empty:
+            self.close()
+            return {"failure": f"it was not over after {limit_s:.0f} s, which is more than its limits allow"}
+        except (OSError, ValueError):  # a broken pipe, or the empty line at the end of what it wrote
+            self.close()
+            return {"failure": "the process that checks died"}
+        if "refused" in message:
+            self.close()
+            return {"failure": f"bots cannot be run on this server: {message['refused']}"}
+        return message
+
+    def close(self) -> None:
+        """Ends the process and its guests."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                assert pipe is not None
+                with suppress(OSError):  # what was still to be written finds nobody
+                    pipe.close()
+            self._process = None
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self.close()
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        settings = {"parent": os.getpid(), "core": cores[-1] if cores else None}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "workers.check_child", json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)},
+            start_new_session=True,
+        )
+        # A queue of its own: what a child of before still says is for nobody.
+        self._lines = queue.Queue()
+        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
+        return self._process
+
+
+class Checker:
+    """Checks what waits, one after the other; one per database, beside the coordinator."""
+
+    def __init__(
+        self,
+        store: Store,
+        opponent: tuple[Player, BotSource],
+        judge: Judge,
+        secret: Callable[[], str] = lambda: secrets.token_hex(32),
+    ) -> None:
+        """Takes back what an earlier checker of an SQLite file left.
+
+        Args:
+            store: where submissions wait.
+            opponent: the house bot that the probes are played against.
+            judge: who runs the bots; it is closed by `run`.
+            secret: makes what the deals of a probe or a trial follow from.
+        """
+        self._store = store
+        self._opponent = opponent
+        self._judge = judge
+        self._secret = secret
+        if store.is_sqlite:
+            store.take_back_checks(all_of_them=True)
+
+    def run(self, stop: threading.Event) -> None:
+        """Works until told to stop; a check that runs then is done once more after the next start."""
+        try:
+            while not stop.is_set():
+                try:
+                    done = self.step()
+                except Exception:  # a database that is away for a while must not end all checks for good
+                    logger.exception("a check failed")
+                    stop.wait(FAILURE_S)
+                else:
+                    if not done:
+                        stop.wait(IDLE_S)
+        finally:
+            self._judge.close()
+
+    def step(self) -> bool:
+        """Does one check, or else one match of a trial. Returns whether there was something to do."""
+        if self._store.waiting()[0]:
+            self._store.take_back_checks()
+            modes = self._store.open_modes()
+            limit_s = check_limit_s(modes)
+            check = self._store.lease_check(limit_s + SLACK_S)
+            if check is not None:
+                self._check(check, modes, limit_s)
+                return True
+        trial = self._store.trial()
+        if trial is not None:
+            self._play(trial)
+        return trial is not None
+
+    def _check(self, check: LeasedCheck, modes: Sequence[tuple[Rules, Limits]], limit_s: float) -> None:
+        source = self._store.source(check.sha256)
+        player, opponent = Player(check.bot, check.version, check.sha256), self._opponent[0]
+        order = {
+            "check": {
+                "candidate": [player.bot, player.version, player.sha256],
+                "opponent": [opponent.bot, opponent.version, opponent.sha256],
+                "modes": [[rules.to_dict(), limits.to_dict()] for rules, limits in modes],
+                "secret": self._secret(),
+            },
+            "sources": _packed(source, self._opponent[1]),
+        }
+        answer = self._judge.ask(order, limit_s, lambda stage: self._store.check_passed(check, stage))
+        if "failure" in answer:
+            self._store.give_up(check, str(answer["failure"]))
+            return
+        done = answer["done"]
+        self._store.decide(
+            check,
+            done["stage"],
+            verdict_of(done),
+            done["documents"],
+            answer["took_s"],
+            accepted=done["accepted"],
+            trial_rules=modes[0][0],
+            secret=self._secret(),
+        )
+
+    def _play(self, trial: TrialInfo) -> None:
+        number = len(trial.scores) + 1
+        players = tuple(
+            sorted(
+                (Player(trial.name, version, sha256) for version, sha256 in (trial.new, trial.old)),
+                key=lambda player: player.text,
+            )
+        )
+        key = seeds.match_key(trial.rules, [player.text for player in players], number)
+        task = MatchTask.of(trial.secret, key, trial.rules, Limits(), players)
+        sources = [self._store.source(sha256) for _, sha256 in (trial.new, trial.old)]
+        limit_s = match_wall_limit_s(trial.rules.players, len(task.bot_seeds), task.limits, trial.rules.deal_limit)
+        answer = self._judge.ask({"match": task.to_json(), "sources": _packed(*sources)}, limit_s, lambda _: None)
+        if "failure" in answer:
+            self._store.add_score(trial, None, "not played")
+            return
+        games = own_result(task, answer["done"]).games
+        first = sum(pair_scores(trial.rules, task.seats(game.seating), game.outcome.places)[0, 1] for game in games)
+        mine = first if players[0].version == trial.new[0] else top_score(trial.rules) - first
+        self._store.add_score(trial, mine, trial_verdict(trial.rules, [*trial.scores, mine]))
+
+
+def check_limit_s(modes: Iterable[tuple[Rules, Limits]]) -> float:
+    """Returns how long a check may take at the very most: every seat at its limits, twice over, and some slack."""
+    each = (rules.players * (limits.load_cpu_s + limits.game_cpu_allowance_s(PROBE_DEALS)) for rules, limits in modes)
+    return 2 * sum(each) + SLACK_S
+
+
+def verdict_of(done: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what is kept and shown of a check: the reason, the bot's own line, what to do, the end of its log."""
+    fault = done["fault"]
+    reasons = []
+    if fault is not None:
+        where = "" if fault["line"] is None else f"line {fault['line']}: "
+        stopped = "it could not be loaded" if done["stage"] == Stage.LOADS else "the probe was stopped by a fault"
+        reasons = [f"{stopped}: {where}{fault['kind']}: {fault['message']}"]
+    return {
+        "reasons": reasons,
+        "fault": fault,
+        "advice": _ADVICE[fault["kind"]] if fault is not None else "",
+        "log": "\n".join(done["log"].splitlines()[-LOG_LINES:])[-_LOG_CHARACTERS:],
+        "slowest_cpu_s": done["slowest_cpu_s"],
+        "memory_bytes": done["memory_bytes"],
+        "probes": len(done["documents"]),
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }
+
+
+def top_score(rules: Rules) -> int:
+    """Returns the half points of all comparisons in one match of two versions."""
+    return 2 * comparisons(rules, seeds.seatings(rules, 2))[0, 1]
+
+
+def trial_verdict(rules: Rules, scores: list[int]) -> str | None:
+    """Says whether the new version is better, once all matches of a trial are played, and None before.
+
+    One look at the end, at 95 %: who looks after every match and stops when it pleases is wrong far more often.
+
+    >>> rules = Rules.make("wisconsin")
+    >>> trial_verdict(rules, [4] * 40 + [0] * 20), trial_verdict(rules, [2] * 60), trial_verdict(rules, [4] * 59)
+    ('better', 'no evidence', None)
+    """
+    if len(scores) < TRIAL_MATCHES:
+        return None
+    top = top_score(rules)
+    shares = [score / top for score in scores]
+    low, high = share_interval(top / 2, len(shares), sum(shares), sum(share * share for share in shares))
+    return "better" if low > 0.5 else "worse" if high < 0.5 else "no evidence"
+
+
+def _packed(*sources: BotSource) -> list[str]:
+    return [base64.b64encode(source.pack()).decode() for source in sources]
+
+
+def _read(pipe: Any, lines: queue.Queue[bytes]) -> None:
+    for line in iter(pipe.readline, b""):
+        lines.put(line)
+    lines.put(b"")
