@@ -171,11 +171,12 @@ def match_row(contest: Contest, match: MatchInfo) -> MatchRow:
 
 
 def list_filter(
-    bot: str = "", versus: str = "", state: str = "finished", round: int | None = None, faults: bool = False
+    bot: str = "", versus: str = "", state: str = "finished", round: str = "", faults: bool = False
 ) -> ListFilter:
-    """Read the filters of an address; an unknown state means the default."""
+    """Read the filters of an address; what makes no sense means the default, since forms send empty fields too."""
     state = state if state in ("all", *STATE_WORDS.values()) else "finished"
-    return ListFilter(bot[:80], versus[:80], state, round, faults)
+    number = int(round) if round.isdecimal() and 0 < len(round) < 10 else None
+    return ListFilter(bot[:80], versus[:80], state, number, faults)
 
 
 FilterDep = Annotated[ListFilter, Depends(list_filter)]

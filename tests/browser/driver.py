@@ -40,9 +40,10 @@ def find_browser() -> str | None:
 class Server:
     """Uvicorn in a thread on a socket bound beforehand, so that no port is raced for."""
 
-    def __init__(self, app: FastAPI) -> None:
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
+    def __init__(self, app: FastAPI, port: int = 0) -> None:
+        self.socket = socket.create_server(("127.0.0.1", port))
+        self.port: int = self.socket.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
 
