@@ -23,7 +23,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from tournament.cards import CARDS, Card
+from tournament.cards import CARDS, POWER, SUITS, Card
 from tournament.deal import BID, DISCARD, PLAY, Action, Deal, Phase, Points
 from tournament.game import BID_CODE, DealtDeal, Game
 from tournament.rules import HAND_SIZE, Limits, Rules
@@ -59,12 +59,11 @@ class QuestionWriter:
             kind: BID, DISCARD or PLAY.
             legal: the legal actions in their order.
         """
-        actions = bytes(legal) if kind is not DISCARD else b"".join(map(bytes, legal))  # type: ignore[arg-type]
+        actions = b"".join(map(bytes, legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
         acts = self._acts
-        events: bytes | bytearray = acts[self._sent[seat] :]
+        events = acts[self._sent[seat] :]
         self._sent[seat] = len(acts)
-        pending = self._pending[seat]
-        if pending:
+        if pending := self._pending[seat]:
             events = pending + events
             self._pending[seat] = bytearray()
         return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
@@ -135,6 +134,10 @@ class Trick(NamedTuple):
         return tuple(((self.leader + place) % players, card) for place, card in enumerate(self.cards))
 
 
+# `Trick(...)` goes through a function of Python that does just this, and takes twice as long.
+_new_trick: Final = tuple.__new__
+
+
 class PastDeal(NamedTuple):
     """The public record of an earlier deal of this game.
 
@@ -180,10 +183,7 @@ class View:
         house: the seats whose bots are out and that the house plays on.
     """
 
-    __slots__ = (
-        "_end", "_reader", "attempt", "bid", "bidder", "bids", "deal", "dealer", "discards", "hand", "history", "house",
-        "legal", "limits", "rules", "scores", "seat", "side", "taken", "trick", "tricks", "trump",
-    )  # fmt: skip
+    __slots__ = ("__dict__", "_origin")
 
     rules: Rules
     limits: Limits
@@ -211,7 +211,8 @@ class View:
         def __getattr__(self, name):
             if name not in VIEW_FIELDS:
                 raise AttributeError(f"a view has no {name!r}; it has {', '.join(VIEW_FIELDS)}")
-            self._reader.fill(self, self._end)
+            reader, end = self._origin
+            reader.fill(self, end)
             return object.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -278,14 +279,14 @@ VIEW_FIELDS: Final[tuple[str, ...]] = (
 )  # fmt: skip
 """The names that a view has, in the order of the guide."""
 
-_SET: Final = {name: View.__dict__[name].__set__ for name in View.__slots__}
-_set_reader, _set_end, _set_legal = _SET["_reader"], _SET["_end"], _SET["legal"]
+# The ways round `View.__setattr__`.
+_set_fields, _set_origin = (View.__dict__[name].__set__ for name in ("__dict__", "_origin"))
 
 
 class QuestionReader:
     """The bot's half: turns questions into views; what it never needs is never decoded."""
 
-    __slots__ = ("_record", "_stream", "last_number", "limits", "rules", "seat")
+    __slots__ = ("_constant", "_record", "_stream", "last_number", "limits", "rules", "seat")
 
     def __init__(self, rules: Rules, limits: Limits, seat: int) -> None:
         """Starts with an empty table, before the first question of a game."""
@@ -295,6 +296,7 @@ class QuestionReader:
         self.last_number = 0
         self._stream = bytearray()
         self._record = _Record(rules, seat)
+        self._constant = {"rules": rules, "limits": limits, "seat": seat, "side": rules.side_of(seat)}
 
     def read(self, question: bytes) -> tuple[int, Phase, bytes, View]:
         """Reads a question, without its two length bytes.
@@ -305,20 +307,26 @@ class QuestionReader:
         number = self.last_number = question[0] | question[1] << 8
         kind = question[2]
         count = question[3]
-        view = object.__new__(View)
-        if kind == 1:
+        actions: tuple[Any, ...]
+        if kind == PLAY:
+            end = 4 + count
+            legal = question[4:end]
+            actions = tuple([CARDS[index] for index in legal])
+        elif kind == BID:
+            end = 4 + count
+            legal = question[4:end]
+            actions = tuple(legal)
+        else:
             size = self.rules.bidder_takes
             end = 4 + count * size
             legal = question[4:end]
-            cards = [CARDS[index] for index in legal]
-            _set_legal(view, tuple(tuple(cards[at : at + size]) for at in range(0, len(cards), size)))
-        else:
-            end = 4 + count
-            legal = question[4:end]
-            _set_legal(view, tuple(legal) if kind == 0 else tuple([CARDS[index] for index in legal]))
-        self._stream += question[end:]
-        _set_reader(view, self)
-        _set_end(view, len(self._stream))
+            cards = iter([CARDS[index] for index in legal])
+            actions = tuple(zip(*[cards] * size, strict=True))  # so many at a time
+        stream = self._stream
+        stream += question[end:]
+        view = object.__new__(View)
+        _set_fields(view, {"legal": actions})
+        _set_origin(view, (self, len(stream)))
         return number, _PHASES[kind], legal, view
 
     @property
@@ -342,7 +350,7 @@ class QuestionReader:
         if record.at > end:  # an older view, looked at only now
             record = _Record(self.rules, self.seat)
         record.follow(self._stream, end)
-        record.fill(view, self.limits)
+        _set_fields(view, {**self._constant, "legal": view.legal, **record.fields()})
 
 
 _PHASES: Final = (BID, DISCARD, PLAY)
@@ -353,6 +361,7 @@ class _Record:
 
     def __init__(self, rules: Rules, seat: int) -> None:
         self.rules = rules
+        self.players = rules.players
         self.seat = seat
         self.at = 0
         self.deals_begun = 0
@@ -370,8 +379,6 @@ class _Record:
         self.trump: str | None = None
         self.turn = (dealer + 1) % self.rules.players
         self.leader = -1
-        self.best: Card | None = None
-        self.best_seat = -1
         self.trick: list[Card] = []
         self.tricks: list[Trick] = []
         self.taken: tuple[Card, ...] = ()
@@ -384,7 +391,14 @@ class _Record:
             code = stream[at]
             at += 1
             if code < 52:
-                self._card_played(CARDS[code])
+                card = CARDS[code]
+                self.trick.append(card)
+                if self.turn == self.seat:
+                    self.hand.remove(card)
+                if len(self.trick) == self.players:
+                    self._trick_ended()
+                else:
+                    self.turn = (self.turn + 1) % self.players
             elif code & 0xF0 == BID_CODE:
                 self._bid_made(code & 0x0F)
             elif code & 0xF0 == _HOUSE:
@@ -417,26 +431,20 @@ class _Record:
         self.bids.append(Bid(self.turn, bid))
         if bid:
             self.bid, self.bidder = bid, self.turn
-        self.turn = (self.turn + 1) % self.rules.players
-        if (bid == 4 or len(self.bids) == self.rules.players) and self.bidder is not None:
+        self.turn = (self.turn + 1) % self.players
+        if (bid == 4 or len(self.bids) == self.players) and self.bidder is not None:
             self.turn = self.leader = self.bidder
 
-    def _card_played(self, card: Card) -> None:
+    def _trick_ended(self) -> None:
+        trick = tuple(self.trick)
         if self.trump is None:
-            self.trump = card.suit
-        best = self.best
-        if best is None or (card.index > best.index if card.suit == best.suit else card.suit == self.trump):
-            self.best, self.best_seat = card, self.turn
-        if self.turn == self.seat:
-            self.hand.remove(card)
-        self.trick.append(card)
-        if len(self.trick) < self.rules.players:
-            self.turn = (self.turn + 1) % self.rules.players
-            return
-        self.tricks.append(Trick(self.leader, tuple(self.trick), self.best_seat))
-        self.turn = self.leader = self.best_seat
+            self.trump = trick[0].suit
+        power = POWER[SUITS.index(self.trump)][trick[0].index // 13]
+        powers = [power[card.index] for card in trick]
+        winner = (self.leader + powers.index(max(powers))) % self.players
+        self.tricks.append(_new_trick(Trick, (self.leader, trick, winner)))
+        self.turn = self.leader = winner
         self.trick = []
-        self.best = None
 
     def _end(self, points: Points | None) -> None:
         self.history.append(
@@ -446,27 +454,23 @@ class _Record:
             )
         )  # fmt: skip
 
-    def fill(self, view: View, limits: Limits) -> None:
-        """Sets all attributes of a view but `legal`, which it has."""
-        for name, value in (
-            ("rules", self.rules),
-            ("limits", limits),
-            ("seat", self.seat),
-            ("side", self.rules.side_of(self.seat)),
-            ("dealer", self.dealer),
-            ("deal", self.number),
-            ("attempt", self.attempt),
-            ("hand", tuple(self.hand)),
-            ("bids", tuple(self.bids)),
-            ("bidder", self.bidder),
-            ("bid", self.bid),
-            ("trump", self.trump),
-            ("trick", Trick(self.leader if self.leader >= 0 else self.turn, tuple(self.trick), None)),
-            ("tricks", tuple(self.tricks)),
-            ("scores", self.scores),
-            ("taken", self.taken),
-            ("discards", self.discards),
-            ("history", tuple(self.history)),
-            ("house", self.house),
-        ):
-            _SET[name](view, value)
+    def fields(self) -> dict[str, Any]:
+        """Returns the fields of a view that change."""
+        trick = tuple(self.trick)
+        return {
+            "dealer": self.dealer,
+            "deal": self.number,
+            "attempt": self.attempt,
+            "hand": tuple(self.hand),
+            "bids": tuple(self.bids),
+            "bidder": self.bidder,
+            "bid": self.bid,
+            "trump": trick[0].suit if trick and self.trump is None else self.trump,
+            "trick": _new_trick(Trick, (self.leader if self.leader >= 0 else self.turn, trick, None)),
+            "tricks": tuple(self.tricks),
+            "scores": self.scores,
+            "taken": self.taken,
+            "discards": self.discards,
+            "history": tuple(self.history),
+            "house": self.house,
+        }

@@ -158,7 +158,7 @@ def a_view() -> View:
 
 def test_a_view_cannot_be_changed() -> None:
     view = a_view()
-    for name in (*VIEW_FIELDS, "anything", "_reader"):
+    for name in (*VIEW_FIELDS, "anything", "_origin"):
         with pytest.raises(AttributeError, match=f"a view cannot be changed: tried to set {name}"):
             setattr(view, name, 1)
         with pytest.raises(AttributeError, match="a view cannot be changed: tried to delete"):
