@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 # What a play worker may do in Redis, and nothing else: take matches, send results, read sources by hash, and see which
-# tournaments are cancelled. Celery's transport needs the rest.
+# tournaments are cancelled and which environments are wanted. Celery's transport needs the rest.
 WORKER_RIGHTS = (
     "resetchannels resetkeys -@all"
     " %RW~matches* %RW~unacked %RW~unacked_index %RW~unacked_mutex %W~results* %RW~_kombu.binding*"
-    " %R~src:* %R~cancelled"
+    " %R~src:* %R~cancelled %R~environments"
     " +@connection -client|kill -client|list +info +ping +brpop +lpush +rpush +llen +zadd +zrem +zrange +hset +hdel"
     " +hget +sadd +smembers +sismember +multi +exec +watch +unwatch +discard +set +evalsha +script|load +get"
     " (+get +del ~unacked_mutex)"

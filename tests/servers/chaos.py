@@ -2,8 +2,8 @@
 
     python -m tests.servers.chaos --matches 2000 --events 200 --seed 7
 
-Workers and their pool processes, the coordinator with its recorder, Redis, which keeps nothing, and PostgreSQL are ended
-by SIGKILL and started again; messages of both queues are delivered twice on purpose. The suite runs a short one.
+Workers and their pool processes, the coordinator with its recorder, Redis, which keeps nothing, and PostgreSQL are
+ended by SIGKILL and started again; messages of both queues are delivered twice on purpose. The suite runs a short one.
 """
 
 import argparse
