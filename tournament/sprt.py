@@ -387,7 +387,7 @@ class Comparison:
         if elo is not None and low is not None and high is not None:
             gap = f"Elo {elo:+.1f} ± {(high - low) / 2:.1f}"
         else:
-            gap = f"Elo {_bound_text(low)} to {_bound_text(high)}"
+            gap = f"Elo {_bound_text(elo)} ({_bound_text(low)} to {_bound_text(high)})"
         stopped = " at stopping" if self.decision is not Decision.UNDECIDED else ""
         bounds = f"{self.test.lower:.2f} … {self.test.upper:.2f}"
         return f"{self.matches} matches, {gap}{stopped}, LLR {self.llr:+.2f} in {bounds}: {self.decision}"
