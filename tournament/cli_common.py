@@ -19,7 +19,7 @@ from tournament.intake import UploadRefused, read_bot
 from tournament.replay import Player
 from tournament.rules import GameName, High, Rules, Win
 from tournament.source import BotSource
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import SandboxRefused
 from workers.sandbox.plain import PlainSandbox
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def start_sandbox() -> tuple[Sandbox | PlainSandbox, str]:
         return PlainSandbox().start(), f"uploaded bots run on Linux only; no {error.name} here"
     try:
         return Sandbox().start(), ""
-    except SandboxFailure as failure:
+    except SandboxRefused as failure:
         return PlainSandbox().start(), str(failure)
 
 

@@ -19,7 +19,7 @@ from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, result_to_json
 from workers.referee import Referee, Seating
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import SandboxFailure, SandboxRefused
 from workers.sandbox.host import Sandbox
 
 
@@ -37,7 +37,7 @@ def main() -> None:
     with ExitStack() as stack:
         try:
             sandbox = stack.enter_context(make_sandbox(plain=settings["plain"], core=core))
-        except SandboxFailure as failure:
+        except SandboxRefused as failure:
             _send(results, {"refused": str(failure)})
             return
         _send(results, {"ready": True})

@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from workers.sandbox import clocks
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import SandboxFailure, SandboxRefused
 from workers.sandbox.frames import GuestInit, encode_init, encode_settings
 from workers.sandbox.lockdown import Layers
 from workers.sandbox.remote import Guest
@@ -265,7 +265,7 @@ class Sandbox:
 
     def _launch(self) -> dict[str, Any]:
         if sys.platform != "linux":
-            raise SandboxFailure("uploaded bots run on Linux only")
+            raise SandboxRefused("uploaded bots run on Linux only")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         configuration = {
             "cpu": self._cpu,
@@ -304,7 +304,9 @@ class Sandbox:
             raise SandboxFailure(f"the fork server does not start: {error}") from error
         if "pid" not in facts:
             self._shut_down()
-            raise SandboxFailure(facts.get("refused", "the fork server died while starting"))
+            if "refused" in facts:
+                raise SandboxRefused(facts["refused"])
+            raise SandboxFailure("the fork server died while starting")
         ours.settimeout(_SERVER_TIMEOUT_S)
         return facts
 
