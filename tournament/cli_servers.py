@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,14 +15,18 @@ import typer
 from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
+from bots import house_bot
 from tournament.cli_common import SERVERS, Refused, notes, out, print_json
 from tournament.cli_run import Db, Json, core_count
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
 from tournament.metrics import ALIVE_S, CONTENT_TYPE, exposition
+from tournament.replay import Player
 from tournament.settings import Settings
+from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR
+from workers.checker import Checker, ChildJudge
 from workers.embedded import play_while
 from workers.local import LocalExecutor
 from workers.logs import log_to
@@ -37,7 +42,6 @@ app = typer.Typer()
 READY_S: Final = 60.0
 """How long a server waits for its database: one that starts or recovers says so for a while."""
 
-STOP_S: Final = 3
 _DISTRIBUTED: Final = "this needs Celery and Redis: install the extra `distributed`"
 
 
@@ -54,7 +58,7 @@ def serve(
 ) -> None:
     """Serve the site, and play what runs in its SQLite file on this machine's cores."""
     try:
-        import uvicorn
+        from dashboard.app import serve as serve_site
     except ImportError:
         raise Refused("the site needs more packages: install the extra `server`") from None
     log_to()
@@ -64,8 +68,10 @@ def serve(
         site = make_site(store)
         stop = threading.Event()
         player: threading.Thread | None = None
-        if store.path is not None and not web_only:
-            arguments = (store, store.path, lambda: LocalExecutor(jobs or core_count()), stop)
+        if sys.platform != "linux" and not web_only:
+            notes.print("Matches are played on Linux only: this shows what is there and plays nothing.")
+        elif store.path is not None and not web_only:
+            arguments = (store.path, lambda: LocalExecutor(jobs or core_count()), stop, [_checks(store)])
             player = threading.Thread(target=play_while, args=arguments, name="play")
             player.start()
         try:
@@ -74,12 +80,19 @@ def serve(
                 _say_address(port)
             else:
                 notes.print(f"The site is at http://{host}:{port}/", markup=False)
-            # Without an end to its patience a server with one open stream of events never stops.
-            uvicorn.run(site, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=STOP_S)
+            serve_site(site, host, port)
         finally:
             stop.set()
             if player is not None:
                 player.join()
+
+
+def _checks(store: Store) -> Callable[[threading.Event], None]:
+    """Returns what checks the bots that are handed in, until told to stop."""
+    house = house_bot("simple")
+    source = BotSource.of_file(house.code)
+    opponent = Player(house.name, house.version, source.sha256), source
+    return lambda stop: Checker(store, opponent, ChildJudge()).run(stop)
 
 
 def make_site(store: Store) -> FastAPI:
@@ -153,8 +166,12 @@ def coordinator(
         tickets, estimates = Tickets(store, key), Estimates(store.match_seconds)
         recorder = Recorder(store, tickets, estimates, beat_lease_s=beat_lease, max_losses=attempts)
         loop = RecorderLoop(recorder_connection(broker), recorder, stop)
-        thread = threading.Thread(target=loop.run_until_stopped, name="recorder")
-        thread.start()
+        threads = [
+            threading.Thread(target=loop.run_until_stopped, name="recorder"),
+            threading.Thread(target=_checks(store), args=(stop,), name="checks"),
+        ]
+        for thread in threads:
+            thread.start()
         try:
             Coordinator(
                 store,
@@ -167,7 +184,8 @@ def coordinator(
             ).run(stop, drain=drain)
         finally:
             stop.set()
-            thread.join()
+            for thread in threads:
+                thread.join()
 
 
 @app.command(rich_help_panel=SERVERS)

@@ -4,48 +4,107 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Final
 
+from tournament.environment import Environment, difference, environment
 from tournament.lock import CoordinatorLock
 from tournament.store import Store
+from tournament.store_cluster import active, pin_environment
+from tournament.store_values import LeasedMatch
 from workers.local import Executor
 from workers.local_run import LocalRun
 from workers.sandbox.faults import SandboxFailure
 
-WAIT_S = 0.5
+WAIT_S: Final = 0.5
+FAILURE_S: Final = 5.0
 
 logger = logging.getLogger(__name__)
 
 
-def play_while(store: Store, path: Path, executor: Callable[[], Executor], stop: threading.Event) -> None:
+class FittingStore(Store):
+    """A store that hands out matches of tournaments only that are played under one environment."""
+
+    def __init__(self, url: str, here: Environment) -> None:
+        """Hands out what fits `here`."""
+        super().__init__(url)
+        self._here = here
+        self._told: set[int] = set()
+
+    def lease(
+        self,
+        limit: int,
+        seconds: float,
+        *,
+        worker: str = "",
+        tournament_id: int | None = None,
+        now: float | None = None,
+    ) -> list[LeasedMatch]:
+        """Hands out queued matches of the running tournaments that fit, oldest tournament first."""
+        found: list[LeasedMatch] = []
+        for each in active(self):
+            if not each.environment:
+                pin_environment(self, each.id, self._here)
+            elif reason := difference(each.environment, self._here):
+                if each.id not in self._told:
+                    self._told.add(each.id)
+                    logger.error("not played here: %s", reason, extra={"tournament": each.id})
+                continue
+            if tournament_id in (None, each.id) and len(found) < limit:
+                found += super().lease(limit - len(found), seconds, worker=worker, tournament_id=each.id, now=now)
+        return found
+
+
+def play_while(
+    database: Path,
+    executor: Callable[[], Executor],
+    stop: threading.Event,
+    beside: Sequence[Callable[[threading.Event], None]] = (),
+    here: Environment | None = None,
+) -> None:
     """Plays what is queued, and what will be, until told to stop; waits for its turn if another process plays.
 
     What was being played at the end goes back to the queue. Where the sandbox is missing nothing is played.
 
     Args:
-        store: the store.
-        path: its file, whose lock makes one coordinator of many.
+        database: the SQLite file, whose lock makes one coordinator of many.
         executor: starts what plays; in this thread, which its children do not outlive.
         stop: ends it.
+        beside: what else runs while the lock is held, each in a thread of its own, until told to stop.
+        here: the environment of this process.
     """
-    with CoordinatorLock(path) as lock:
+    with CoordinatorLock(database) as lock, closing(FittingStore(str(database), here or environment())) as store:
         if not _my_turn(lock, stop):
             return
-        run = LocalRun(store, executor())
-        try:
-            while not stop.is_set():
-                for played in run.step(WAIT_S):
-                    about = {"tournament": played.match.tournament_id, "match": played.match.id}
-                    logger.info(
-                        "played in %.3f s", played.result.play_s, extra={**about, "attempt": played.match.attempt}
-                    )
-                if not run.busy:
-                    stop.wait(WAIT_S)
-        except SandboxFailure as failure:
-            logger.error("nothing is played here: %s", failure)  # noqa: TRY400  # its text says what to do
-        finally:
-            run.stop()
+        threads = [threading.Thread(target=each, args=(stop,), name="beside") for each in beside]
+        for thread in threads:
+            thread.start()
+        while not stop.is_set():
+            try:
+                _play(store, executor(), stop)
+            except SandboxFailure as failure:
+                logger.error("nothing is played here: %s", failure)  # noqa: TRY400  # its text says what to do
+                stop.wait()
+            except Exception:  # a full disk, a database that was locked for too long: it may pass
+                logger.exception("playing was interrupted")
+                stop.wait(FAILURE_S)
+        for thread in threads:
+            thread.join()
+
+
+def _play(store: Store, executor: Executor, stop: threading.Event) -> None:
+    run = LocalRun(store, executor)
+    try:
+        while not stop.is_set():
+            for played in run.step(WAIT_S):
+                about = {"tournament": played.match.tournament_id, "match": played.match.id}
+                logger.info("played in %.3f s", played.result.play_s, extra={**about, "attempt": played.match.attempt})
+            if not run.busy:
+                stop.wait(WAIT_S)
+    finally:
+        run.stop()
 
 
 def _my_turn(lock: CoordinatorLock, stop: threading.Event) -> bool:

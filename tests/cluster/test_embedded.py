@@ -1,0 +1,154 @@
+"""Coordinator and executor in one program."""
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.fakes import HERE
+from tests.store.play import play, started
+from tournament.lock import CoordinatorLock
+from tournament.results import MatchResult
+from tournament.source import BotSource
+from tournament.store import Store
+from tournament.store_values import LeasedMatch
+from tournament.wire import MatchTask
+from workers.embedded import FittingStore, play_while
+from workers.local import MatchFailure
+from workers.sandbox.faults import SandboxFailure
+
+PATIENCE_S = 60
+
+
+class Here:
+    """An executor that plays at random in this thread; it stops the program after so many matches."""
+
+    def __init__(
+        self, store: Store, stop: threading.Event, matches: int = 10**6, error: Exception | None = None
+    ) -> None:
+        self.store = store
+        self.stop = stop
+        self.left = matches
+        self.error = error
+        self.tasks: list[MatchTask] = []
+        self.closed = False
+
+    @property
+    def free(self) -> int:
+        return 2 - len(self.tasks)
+
+    def submit(self, task: MatchTask, sources: Mapping[str, BotSource]) -> None:
+        assert {player.sha256 for player in task.players} <= set(sources)
+        self.tasks.append(task)
+
+    def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
+        assert timeout_s > 0
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        if self.left == 0:
+            self.stop.set()
+            return []
+        self.left -= 1
+        task = self.tasks.pop(0)
+        match = next(m for m in self.store.matches(1) if m.id == task.match_id)
+        leased = LeasedMatch(match.id, 1, match.number, match.round, match.key, match.entrants, task.attempt)
+        return [play(self.store, leased)]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def stop_when_over(store: Store, stop: threading.Event) -> threading.Thread:
+    def watch() -> None:
+        while store.counts(1).open and not stop.wait(0.02):
+            pass
+        stop.set()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+def path_of(store: Store) -> Path:
+    assert store.path is not None
+    return store.path
+
+
+def test_it_plays_what_is_there_and_notes_the_environment(store: Store) -> None:
+    tournament, stop = started(store), threading.Event()
+    watch = stop_when_over(store, stop)
+    play_while(path_of(store), lambda: Here(store, stop), stop, here=HERE)
+    watch.join()
+    assert store.counts(tournament).finished == 3
+    assert store.tournament(tournament).environment == HERE
+
+
+def test_at_the_end_what_was_being_played_goes_back_and_costs_nothing(store: Store) -> None:
+    tournament, stop = started(store), threading.Event()
+    executor = Here(store, stop, matches=1)
+    play_while(path_of(store), lambda: executor, stop, here=HERE)
+    assert executor.closed
+    assert (store.counts(tournament).finished, store.counts(tournament).queued) == (1, 2)
+    assert {match.losses for match in store.matches(tournament)} == {0}
+
+
+def test_who_comes_second_plays_when_the_first_is_gone(store: Store) -> None:
+    tournament, stop = started(store), threading.Event()
+    watch = stop_when_over(store, stop)
+    with CoordinatorLock(path_of(store)) as first:
+        assert first.acquire()
+        store.lease(1, 600)
+        arguments = (path_of(store), lambda: Here(store, stop), stop)
+        second = threading.Thread(target=play_while, args=arguments, kwargs={"here": HERE})
+        second.start()
+        assert store.counts(tournament).finished == 0
+    second.join(PATIENCE_S)
+    watch.join(PATIENCE_S)
+    assert store.counts(tournament).finished == 3, "what the first had leased is played too"
+
+
+def test_who_waits_for_its_turn_can_be_stopped(store: Store) -> None:
+    stop = threading.Event()
+    with CoordinatorLock(path_of(store)) as first:
+        assert first.acquire()
+        stop.set()
+        play_while(path_of(store), lambda: pytest.fail("it is not its turn"), stop)
+
+
+def test_without_a_sandbox_nothing_is_played_and_the_rest_goes_on(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    tournament, stop, beside = started(store), threading.Event(), threading.Event()
+
+    def other(told: threading.Event) -> None:
+        beside.set()
+        told.wait(PATIENCE_S)
+
+    executor = Here(store, stop, error=SandboxFailure("no seccomp here"))
+    with caplog.at_level(logging.ERROR):
+        thread = threading.Thread(
+            target=play_while, args=(path_of(store), lambda: executor, stop, [other]), kwargs={"here": HERE}
+        )
+        thread.start()
+        assert beside.wait(PATIENCE_S)
+        while not executor.closed:
+            stop.wait(0.01)
+        stop.set()
+        thread.join(PATIENCE_S)
+    assert "nothing is played here: no seccomp here" in caplog.text
+    assert store.counts(tournament).queued == 3
+
+
+def test_a_tournament_of_another_environment_is_left_alone_and_the_log_says_why(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = started(store), started(store)
+    with FittingStore(store.url, {**HERE, "python": "CPython 3.12.1"}) as other:
+        assert {match.tournament_id for match in other.lease(9, 60)} == {first, second}
+    store.take_back_all()
+    with FittingStore(store.url, HERE) as here, caplog.at_level(logging.ERROR):
+        assert here.lease(9, 60) == []
+    assert "not played here: CPython 3.11.9, expected CPython 3.12.1" in caplog.text
