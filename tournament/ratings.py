@@ -84,6 +84,10 @@ class Group:
     sums: Ints
     products: Ints
 
+    def rows(self) -> Ints:
+        """Return the rows from which `group_rows` makes this group."""
+        return np.column_stack((self.entrants, self.games, self.matches, self.sums, self.products))
+
     @property
     def firsts(self) -> Ints:
         """The first bot of each pair, (blocks, pairs)."""
@@ -134,6 +138,14 @@ def group_blocks(blocks: Iterable[Block]) -> tuple[Group, ...]:
             raise ValueError("a block names its entrants in rising order, each once")
         groups.append(group)
     return tuple(groups)
+
+
+def merge_groups(groups: Iterable[Group]) -> tuple[Group, ...]:
+    """Merge groups of several chunks of matches into one per number of entrants."""
+    rows: dict[int, list[Ints]] = {}
+    for group in groups:
+        rows.setdefault(group.entrants.shape[1], []).append(group.rows())
+    return tuple(group_rows(np.concatenate(found), size) for size, found in sorted(rows.items()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

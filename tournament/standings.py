@@ -29,6 +29,7 @@ from tournament.ratings import (
     Ints,
     fit,
     group_blocks,
+    merge_groups,
     one_sided_bounds,
     share_intervals,
 )
@@ -333,11 +334,11 @@ def history(
     names: Sequence[str], buckets: Sequence[Iterable[Block]], anchor: str | None = HOUSE_ANCHOR
 ) -> tuple[tuple[Standing, ...], ...]:
     """Return the standings at checkpoints: each bucket holds the sums of the matches recorded since the one before."""
-    seen: list[Block] = []
+    seen: tuple[Group, ...] = ()
     rows = []
     for bucket in buckets:
-        seen.extend(bucket)
-        rows.append(rate(names, seen, anchor).rows)
+        seen = merge_groups((*seen, *group_blocks(bucket)))
+        rows.append(rate_groups(names, seen, anchor, PRIOR).rows)
     return tuple(rows)
 
 
