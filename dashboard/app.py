@@ -6,35 +6,62 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
-from fastapi import FastAPI, Form, HTTPException, Request
+from fastapi import Depends, FastAPI, Form, HTTPException, Request
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from dashboard import api, bot_pages, match_pages, replay_pages, standings_pages, text_pages, tournament_pages
+from dashboard import (
+    account_pages,
+    api,
+    auth,
+    bot_pages,
+    match_pages,
+    people_api,
+    people_pages,
+    replay_pages,
+    standings_pages,
+    submit_pages,
+    text_pages,
+    tournament_pages,
+)
+from dashboard.auth import Door
 from dashboard.feed import Feed
-from dashboard.headers import SafetyHeaders, SameOrigin
+from dashboard.headers import BodyLimit, SafetyHeaders, SameOrigin
 from dashboard.problems import install_problems
 from dashboard.site import Cache, Site, site_of
 from dashboard.web import THEMES, Renderer
+from tournament.intake import MAX_UPLOAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tournament.people import Identity
     from tournament.store import Store
 
 YEAR_S = 31_536_000
 GRACE_S = 3  # open event streams would otherwise keep a stopping server for ever
-PAGES = (tournament_pages, standings_pages, match_pages, replay_pages, bot_pages, text_pages)
+PAGES = (
+    *(tournament_pages, standings_pages, match_pages, replay_pages, bot_pages, text_pages),
+    *(auth, submit_pages, account_pages, people_pages),
+)
 DESCRIPTION = """Everything the site shows, from the same queries. Errors are `application/problem+json`; answers carry
 an `ETag`; lists come in pages of 50 with cursors."""
 
 
+MAX_BODY_BYTES = MAX_UPLOAD_BYTES + (1 << 20)  # a form with the largest upload in it
+
+
+def _visitor(request: Request) -> Identity | None:
+    """Find out who asks, for the frame of a page; of an error page too, whatever the error was."""
+    try:
+        return auth.visitor_of(request)
+    except (HTTPException, SQLAlchemyError):
+        return None
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _nobody(_request: Request, _owner: int) -> bool:
-    return False
 
 
 def create_app(
@@ -42,19 +69,25 @@ def create_app(
     *,
     title: str = "Smear",
     clock: Callable[[], datetime] = _now,
-    sees_private: Callable[[Request, int], bool] = _nobody,
+    sees_private: Callable[[Request, int], bool] = auth.sees_private,
+    door: Door = Door(),  # noqa: B008  # a frozen value
     feed: Feed | None = None,
 ) -> FastAPI:
     """Make the application over a store.
 
     Args:
-        store: everything that is shown; the site only reads.
+        store: everything that is shown and handed in.
         title: the name of the site.
         clock: gives the time, aware.
         sees_private: whether a request may read tracebacks and logs of the bots of an owner (its number).
+        door: how the site is reached from outside.
         feed: the source of the live stream, for tests that cannot wait.
     """
-    app = FastAPI(title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None)
+    gate = [Depends(auth.gate), Depends(auth.own_form)]
+    app = FastAPI(
+        title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, dependencies=gate
+    )
+    app.state.door, app.state.misses = door, auth.Misses()
     app.state.site = Site(
         store=store,
         renderer=Renderer(app, title, clock),
@@ -65,20 +98,35 @@ def create_app(
         fields=Cache(8),
         checkpoints=Cache(8),
     )
-    app.add_middleware(SameOrigin)
+    site_of_app: Site = app.state.site
+    site_of_app.renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
+    app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
+    app.add_middleware(SameOrigin, public_host=door.host)
     app.add_middleware(SafetyHeaders)
+    if door.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(door.proxies))
     install_problems(app)
+    app.add_exception_handler(auth.SignInFirst, auth.to_sign_in)
     _add_plumbing(app)
     for module in PAGES:
         app.include_router(module.router, include_in_schema=False)
     app.include_router(api.router)
+    app.include_router(people_api.router)
     _describe_problems(app)
     return app
 
 
 def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until a signal comes; open streams are cut after a few seconds."""
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=GRACE_S, server_header=False)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        timeout_graceful_shutdown=GRACE_S,
+        server_header=False,
+        proxy_headers=False,  # which proxy is believed the door says, and not uvicorn's own default
+    )
 
 
 def _describe_problems(app: FastAPI) -> None:

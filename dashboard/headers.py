@@ -62,11 +62,12 @@ class SameOrigin:
     """Refuses state changes that another site sent.
 
     ``Sec-Fetch-Site`` decides where the browser sends it; without it an ``Origin`` must name
-    this host. A client that sends neither is no browser, so no cookie of a visitor rides along.
+    this host, or the public one. A client that sends neither is no browser, so no cookie of a visitor rides along.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, public_host: str = "") -> None:
         self.app = app
+        self.public_host = public_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 403 to a change from elsewhere, pass everything else on."""
@@ -77,10 +78,38 @@ class SameOrigin:
             foreign = (
                 site not in ("same-origin", "none")
                 if site is not None
-                else origin is not None and origin.split("://")[-1] != headers.get("host")
+                else origin is not None and origin.split("://")[-1] not in {headers.get("host"), self.public_host}
             )
             if foreign:
                 refusal = PlainTextResponse("Refused: this form was sent from another site.\n", 403)
                 await refusal(scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+
+class BodyLimit:
+    """Refuses bodies that are larger than anything the site takes, before they are read."""
+
+    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+        self.app = app
+        self.most_bytes = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 413 to a body that says it is too large; cut off one that only turns out to be."""
+        if scope["type"] != "http" or scope["method"] in SAFE_METHODS:
+            await self.app(scope, receive, send)
+            return
+        stated = Headers(scope=scope).get("content-length", "0")
+        if not stated.isdecimal() or len(stated) > 15 or int(stated) > self.most_bytes:
+            refusal = PlainTextResponse(f"Refused: expected at most {self.most_bytes:,} bytes.\n", 413)
+            await refusal(scope, receive, send)
+            return
+        left = self.most_bytes
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            return message if left >= 0 else {"type": "http.disconnect"}
+
+        await self.app(scope, counted, send)

@@ -13,18 +13,23 @@ from starlette.exceptions import HTTPException
 from dashboard.site import site_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fastapi import FastAPI, Request
     from starlette.responses import Response
 
 TITLES = {
     400: "The request makes no sense",
+    401: "Sign in first",
     403: "Not allowed",
     404: "There is nothing here",
     405: "This address does not take that method",
     409: "Not yet",
+    413: "Too large",
     422: "The request makes no sense",
+    429: "Too much for now",
     500: "Something broke on our side",
-    503: "Not ready",
+    503: "Busy",
 }
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
@@ -52,7 +57,7 @@ class ProblemPage:
     request_id: str
 
 
-def problem_answer(request: Request, status: int, detail: str) -> Response:
+def problem_answer(request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Answer an error in the form that the asker reads: JSON under ``/api/v1``, else a page."""
     heading = TITLES.get(status, "The request failed")
     request_id = secrets.token_hex(6)
@@ -60,9 +65,11 @@ def problem_answer(request: Request, status: int, detail: str) -> Response:
     if path.startswith("/api/v1") or path.endswith(".json"):
         kind = "urn:smear-tournament:" + heading.lower().replace(" ", "-")
         problem = Problem(kind, heading, status, detail, path, request_id)
-        return JSONResponse(asdict(problem), status, media_type=PROBLEM_MEDIA_TYPE)
+        return JSONResponse(asdict(problem), status, headers, media_type=PROBLEM_MEDIA_TYPE)
     page = ProblemPage(status, heading, detail, request_id)
-    return site_of(request).renderer.html(request, page, status)
+    answer = site_of(request).renderer.html(request, page, status)
+    answer.headers.update(headers or {})
+    return answer
 
 
 def install_problems(app: FastAPI) -> None:
@@ -73,7 +80,7 @@ def install_problems(app: FastAPI) -> None:
         detail = error.detail
         if error.status_code == 404 and detail == "Not Found":
             detail = "No page has this address. The links above lead everywhere."
-        return problem_answer(request, error.status_code, detail)
+        return problem_answer(request, error.status_code, detail, error.headers)
 
     @app.exception_handler(RequestValidationError)
     def malformed(request: Request, error: RequestValidationError) -> Response:

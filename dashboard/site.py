@@ -125,6 +125,13 @@ class Site:
             raise HTTPException(404, f"There is {error}.") from error
 
 
+def row_id(number: int) -> int:
+    """Give a number that may be a row's; 404 for one that no database holds."""
+    if not 0 < number < 1 << 53:
+        raise HTTPException(404, "There is nothing with such a number.")
+    return number
+
+
 def site_of(request: Request) -> Site:
     """Give the parts of the application that a request came to."""
     return cast("Site", request.app.state.site)

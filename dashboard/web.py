@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
+    from tournament.people import Identity
+
 HERE = Path(__file__).parent
 UNSET = (None, "", False)
 THEMES = ("light", "dark")
@@ -49,6 +51,8 @@ class Frame:
     path: str
     theme: str
     now: datetime
+    visitor: Identity | None
+    bare: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ class Renderer:
         self.app = app
         self.title = title
         self.clock = clock
+        self.asker: Callable[[Request], tuple[Identity | None, bool]] = lambda _: (None, False)
+        """Says who asks, and whether others in the network can read along."""
         self._addresses: dict[str, str] = {}
         self.files = {path.name: _read_static(path) for path in sorted((HERE / "static").iterdir())}
         self.environment = Environment(
@@ -162,7 +168,7 @@ class Renderer:
         self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
         self.environment.filters.update(
             number=number, rating=rating, signed=signed, percent=percent, visible=visible, ago=ago,
-            combine=lambda one, other: {**one, **other}, duration=duration, card_words=card_words, fraction=fraction, stamp=stamp, iso=iso,
+            combine=lambda one, other: {**one, **other}, duration=duration, card_words=card_words, fraction=fraction, stamp=stamp, iso=iso, moment=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         )
 
     def url_for(self, name: str, query: Mapping[str, object] | None = None, /, **path: object) -> str:
@@ -184,7 +190,8 @@ class Renderer:
     def text(self, request: Request, page: Page) -> str:
         """Render a page to markup."""
         theme = request.cookies.get("theme", "")
-        frame = Frame(self.title, request.url.path, theme if theme in THEMES else "", self.clock())
+        visitor, bare = self.asker(request)
+        frame = Frame(self.title, request.url.path, theme if theme in THEMES else "", self.clock(), visitor, bare)
         values = {field.name: getattr(page, field.name) for field in fields(page)}
         return self.environment.get_template(page.template).render(frame=frame, **values)
 

@@ -86,5 +86,6 @@ def test_counts_always_add_up(client: TestClient) -> None:
 
 def test_the_api_page_names_every_operation(client: TestClient) -> None:
     page = client.get("/api").text
-    for path in client.get("/openapi.json").json()["paths"]:
-        assert f"GET {path}" in page
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        for method in methods:
+            assert f"{method.upper()} {path}" in page

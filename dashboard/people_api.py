@@ -1,0 +1,283 @@
+"""The API for those who take part: join, who am I, submit and read verdicts. Changes want a bearer token."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Body, HTTPException, Query, Request
+from starlette.responses import Response
+
+from dashboard.account_pages import change_own_bot
+from dashboard.api import PROBLEM_ANSWERS, answer
+from dashboard.auth import SubmitterDep, VisitorDep, use_code
+from dashboard.site import Site, SiteDep
+from dashboard.submit_pages import TrialLine, receive, retry_check, trial_line, visible_submission
+from tournament import tokens
+from tournament.models_people import OPEN_STATES
+from tournament.people import SubmissionInfo
+from tournament.store import NotFound, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROBLEM = PROBLEM_ANSWERS[404]["content"]
+WORDS = {
+    400: "the body cannot be read",
+    401: "no token, or one that is not good for anything",
+    403: "the token does not allow that",
+    404: "there is no such thing, or it is not yours",
+    409: "something that is there is in the way",
+    413: "the body is too large",
+    422: "a parameter makes no sense",
+    429: "a quota is used up; `Retry-After` says for how long",
+    503: "busy; `Retry-After` says for how long",
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the errors of an operation."""
+    return {status: {"description": WORDS[status], "content": PROBLEM} for status in statuses}
+
+
+router = APIRouter(prefix="/api/v1", tags=["taking part"], responses=problems(401, 429))
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A code, and the name to go by."""
+
+    code: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """An account with its token, which is shown this once."""
+
+    account: int
+    name: str
+    role: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBot:
+    """A bot of one's own; `enters` says whether it is the one in the next tournament."""
+
+    name: str
+    version: int
+    withdrawn: bool
+    disabled: str | None
+    enters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Who asks, for what the token may be used, and what the account has."""
+
+    account: int
+    name: str
+    role: str
+    scopes: tuple[str, ...]
+    bots: tuple[OwnBot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A submission as it stands; `final` says whether that will still change.
+
+    `state` is waiting, checking, accepted, rejected or failed; failed is the server's failure and can be tried again.
+    While it is open `ahead` submissions come first and the verdict is about `wait_s` seconds away.
+    """
+
+    id: int
+    bot: str
+    version: int | None
+    file_name: str
+    note: str
+    sha256: str | None
+    state: str
+    stage: str
+    final: bool
+    ahead: int
+    wait_s: float
+    verdict: dict[str, Any]
+    trial: TrialLine | None
+    probes: tuple[str, ...]
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionList:
+    """Submissions of one's own, newest first; `next` is the cursor for `before`."""
+
+    items: tuple[Submission, ...]
+    next: int | None
+
+
+def submission_of(site: Site, found: SubmissionInfo) -> Submission:
+    """Give a submission as programs read it."""
+    is_open = found.state in OPEN_STATES
+    ahead, wait_s = site.store.waiting(found.id) if is_open else (0, 0.0)
+    url_for = site.renderer.url_for
+    return Submission(
+        found.id,
+        found.bot,
+        found.version,
+        found.file_name,
+        found.note,
+        found.sha256,
+        str(found.state),
+        found.stage,
+        not is_open,
+        ahead,
+        round(wait_s, 1),
+        dict(found.verdict),
+        trial_line(site.store.trial(found.id) if found.version else None),
+        tuple(
+            url_for("get_probe", submission_id=found.id, number=number) for number in range(1, found.probe_count + 1)
+        ),
+        url_for("submission", submission_id=found.id),
+    )
+
+
+@router.post(
+    "/join",
+    name="api_join",
+    operation_id="join",
+    summary="Join",
+    status_code=201,
+    response_model=Joined,
+    responses=problems(404, 409, 422),
+)
+def join(request: Request, site: SiteDep, joining: Joining) -> Joined:
+    """Use a code: make or take over an account and get its token, which is shown this once."""
+    token = tokens.new_token(os.urandom)
+    try:
+        made = use_code(request, site, joining.code, joining.name, token)
+    except NotFound as error:
+        raise HTTPException(404, str(error)) from error
+    except StoreError as error:
+        raise HTTPException(409, str(error)) from error
+    except ValueError as error:
+        raise HTTPException(422, str(error)) from error
+    return Joined(made.account_id, made.name, str(made.role), token.text)
+
+
+@router.get("/me", name="me", operation_id="get_me", summary="Who am I", response_model=Me)
+def me(request: Request, site: SiteDep, visitor: VisitorDep) -> Response:
+    """Tell whose token this is, and which bots the account has."""
+    bots = tuple(
+        OwnBot(bot.name, bot.version, bot.withdrawn_at is not None, bot.disabled, bot.enters)
+        for bot in site.store.bots(account_id=visitor.account_id)
+    )
+    scopes = tuple(sorted(visitor.scopes))
+    return answer(request, Me(visitor.account_id, visitor.name, str(visitor.role), scopes, bots))
+
+
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.post(
+    "/submissions",
+    name="post_submission",
+    operation_id="submit",
+    summary="Submit a bot",
+    status_code=202,
+    response_model=Submission,
+    responses=problems(400, 403, 409, 413, 422, 503),
+    openapi_extra=BODY,
+)
+def submit(
+    site: SiteDep,
+    visitor: SubmitterDep,
+    data: Annotated[bytes, Body(media_type="application/octet-stream")],
+    bot: Annotated[str, Query(description="the bot's name: a-z, 0-9, - and _", max_length=60)],
+    file_name: Annotated[str, Query(description="the file's name; it ends in .py or .zip", max_length=200)] = "bot.py",
+    note: Annotated[str, Query(description="a note to yourself", max_length=400)] = "",
+) -> Submission:
+    """Take the bytes of a `.py` file or of a zip as a new version of a bot; the verdict is read from `/submissions`."""
+    number = receive(site, visitor, bot, file_name, data, note)
+    return submission_of(site, site.store.submission(number))
+
+
+@router.get(
+    "/submissions",
+    name="list_submissions",
+    operation_id="list_submissions",
+    summary="Own submissions",
+    response_model=SubmissionList,
+    responses=problems(422),
+)
+def submissions(
+    request: Request, site: SiteDep, visitor: VisitorDep, before: Annotated[int | None, Query(ge=1, le=1 << 60)] = None
+) -> Response:
+    """List one's own submissions, newest first, in pages of 50."""
+    found = site.store.submissions(account_id=visitor.account_id, before=before, limit=51)
+    items: Sequence[SubmissionInfo] = found[:50]
+    cursor = items[-1].id if len(found) > 50 else None
+    return answer(request, SubmissionList(tuple(submission_of(site, each) for each in items), cursor))
+
+
+@router.get(
+    "/submissions/{submission_id}",
+    name="get_submission",
+    operation_id="get_submission",
+    summary="One submission",
+    response_model=Submission,
+    responses=problems(404, 422),
+)
+def submission(request: Request, site: SiteDep, visitor: VisitorDep, submission_id: int) -> Response:
+    """Give a submission with its verdict."""
+    return answer(request, submission_of(site, visible_submission(site, visitor, submission_id)))
+
+
+@router.post(
+    "/submissions/{submission_id}/retry",
+    name="post_retry",
+    operation_id="retry",
+    summary="Check again",
+    response_model=Submission,
+    responses=problems(403, 404, 409, 422),
+)
+def retry(site: SiteDep, visitor: SubmitterDep, submission_id: int) -> Submission:
+    """Check a submission again whose check failed through the server."""
+    retry_check(site, visitor, submission_id)
+    return submission_of(site, site.store.submission(submission_id))
+
+
+@router.get(
+    "/submissions/{submission_id}/probes/{number}",
+    name="get_probe",
+    operation_id="get_probe",
+    summary="Replay of a probe",
+    response_model=dict[str, Any],
+    responses=problems(404, 422),
+)
+def probe(site: SiteDep, visitor: VisitorDep, submission_id: int, number: int) -> dict[str, Any]:
+    """Give the replay document of a probe, by its number from 1."""
+    visible_submission(site, visitor, submission_id)
+    try:
+        return site.store.probe(submission_id, number)
+    except NotFound as error:
+        raise HTTPException(404, f"There is {error}.") from error
+
+
+@router.post(
+    "/bots/{name}/{act}",
+    name="post_bot_act",
+    operation_id="change_bot",
+    summary="Withdraw, return, enter",
+    status_code=204,
+    responses=problems(403, 404, 409, 422),
+)
+def change_bot(site: SiteDep, visitor: SubmitterDep, name: str, act: str) -> None:
+    """Withdraw one of one's own bots, let it return, or make it the one that enters."""
+    change_own_bot(site, visitor, name, act)

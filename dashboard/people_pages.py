@@ -1,0 +1,255 @@
+"""The organiser's page about people: join links, accounts, settings of the site, the queue of checks, the audit log."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import segno
+from fastapi import APIRouter, Form, HTTPException, Request
+from markupsafe import Markup
+from starlette.responses import RedirectResponse, Response
+
+from dashboard.auth import OrganiserDep, door_of
+from dashboard.site import Site, SiteDep, row_id
+from dashboard.web import csv_text, download
+from tournament import tokens
+from tournament.models_people import InviteKind
+from tournament.people import SiteOptions
+from tournament.store import NotFound, StoreError, WrongState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tournament.people import AccountInfo, AuditLine, BotInfo, InviteInfo, SubmissionInfo
+
+router = APIRouter()
+HOUR_S = 3600.0
+MAX_CAP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class OptionField:
+    """A setting of the site in the form."""
+
+    name: str
+    value: int
+    flag: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplePage:
+    """All that an organiser needs to know about people."""
+
+    template: ClassVar[str] = "people.html"
+    accounts: tuple[AccountInfo, ...]
+    invites: tuple[InviteInfo, ...]
+    bots: tuple[BotInfo, ...]
+    submissions: tuple[SubmissionInfo, ...]
+    waiting: int
+    wait_s: float
+    options: tuple[OptionField, ...]
+    audit: tuple[AuditLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPage:
+    """A link to pass on, shown this once, with its picture for a projector."""
+
+    template: ClassVar[str] = "link.html"
+    link: str
+    words: str
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class ErasePage:
+    """What erasing an account does, before it is done."""
+
+    template: ClassVar[str] = "erase.html"
+    account: AccountInfo
+    problem: str
+
+
+@router.get("/admin/people", name="people")
+def show_people(request: Request, site: SiteDep, _: OrganiserDep) -> Response:
+    """Show accounts, codes, settings, checks and the audit log."""
+    store = site.store
+    waiting, wait_s = store.waiting()
+    options = store.options()
+    shown = tuple(
+        OptionField(each.name, getattr(options, each.name), isinstance(each.default, bool))
+        for each in fields(SiteOptions)
+    )
+    lists = (store.accounts(), store.invites(), store.bots(), store.submissions(limit=20))
+    accounts, invites, bots, submissions = lists
+    page = PeoplePage(
+        tuple(accounts),
+        tuple(invites),
+        tuple(bots),
+        tuple(submissions),
+        waiting,
+        wait_s,
+        shown,
+        tuple(store.audit_log()),
+    )
+    return site.renderer.html(request, page)
+
+
+@router.post("/admin/join-links", name="add_join_link")
+def add_join_link(
+    request: Request,
+    site: SiteDep,
+    visitor: OrganiserDep,
+    cap: Annotated[int, Form(ge=1, le=MAX_CAP)] = 60,
+    hours: Annotated[float, Form(gt=0, le=10_000)] = 24.0,
+) -> Response:
+    """Make a link with which so many may join for so long."""
+    code = tokens.new_code(os.urandom)
+    ends = site.store.now() + hours * HOUR_S
+    site.store.invite(code, InviteKind.JOIN, by=visitor.account_id, cap=cap, ends_at=ends)
+    return _link_page(request, site, code, f"{cap} people can join with this link within {hours:g} hours.")
+
+
+@router.post("/admin/join-links/{code_hash}/end", name="end_join_link")
+def end_join_link(site: SiteDep, visitor: OrganiserDep, code_hash: str) -> Response:
+    """End a link early."""
+    site.store.end_invite(code_hash, by=visitor.account_id)
+    return _back(site)
+
+
+@router.post("/admin/accounts", name="add_accounts")
+def add_accounts(
+    request: Request, site: SiteDep, visitor: OrganiserDep, names: Annotated[str, Form()] = ""
+) -> Response:
+    """Make accounts, a name a line or the first column of CSV, and give back a file with a link for each."""
+    listed = [row[0].strip() for row in csv.reader(io.StringIO(names)) if row and row[0].strip()]
+    if len(listed) > MAX_CAP:
+        raise HTTPException(422, f"{len(listed)} names: expected at most {MAX_CAP} at a time.")
+    try:
+        made = site.store.add_accounts(listed, by=visitor.account_id)
+    except (StoreError, ValueError) as error:
+        raise HTTPException(422, str(error)) from error
+    base = door_of(request).base(request)
+    rows = [
+        (name, _claim_link(site, base, account, visitor.account_id)) for name, account in zip(listed, made, strict=True)
+    ]
+    return download(csv_text(("name", "link"), rows), "claim-links.csv", "text/csv; charset=utf-8")
+
+
+def _claim_link(site: Site, base: str, account_id: int, by: int) -> str:
+    code = tokens.new_code(os.urandom)
+    site.store.invite(code, InviteKind.ACCOUNT, by=by, account_id=account_id)
+    return f"{base}/join/{code}"
+
+
+@router.post("/admin/accounts/{account_id}/replace", name="replace_tokens")
+def replace_tokens(request: Request, site: SiteDep, visitor: OrganiserDep, account_id: int) -> Response:
+    """End all tokens of an account and make a link with which its owner gets a new one."""
+    account = _account(site, account_id)
+    if account_id == visitor.account_id:
+        raise HTTPException(409, "Your own tokens you change on your account's page.")
+    site.store.revoke_all(account_id, by=visitor.account_id)
+    code = tokens.new_code(os.urandom)
+    site.store.invite(code, InviteKind.ACCOUNT, by=visitor.account_id, account_id=account_id)
+    return _link_page(request, site, code, f"{account.name} gets a new token with this link; the old ones have ended.")
+
+
+@router.post("/admin/accounts/{account_id}/rename", name="rename_account")
+def rename_account(
+    site: SiteDep, visitor: OrganiserDep, account_id: int, name: Annotated[str, Form()] = ""
+) -> Response:
+    """Change a display name."""
+    _account(site, account_id)
+    try:
+        site.store.rename(account_id, name, by=visitor.account_id)
+    except (StoreError, ValueError) as error:
+        raise HTTPException(422, str(error)) from error
+    return _back(site)
+
+
+@router.get("/admin/accounts/{account_id}/erase", name="erase_account")
+def show_erase(request: Request, site: SiteDep, _: OrganiserDep, account_id: int) -> Response:
+    """Say what erasing does, and ask."""
+    return site.renderer.html(request, ErasePage(_account(site, account_id), ""))
+
+
+@router.post("/admin/accounts/{account_id}/erase", name="erase_account")
+def erase_account(request: Request, site: SiteDep, visitor: OrganiserDep, account_id: int) -> Response:
+    """Erase an account."""
+    account = _account(site, account_id)
+    try:
+        site.store.erase(account_id, by=visitor.account_id)
+    except WrongState as error:
+        return site.renderer.html(request, ErasePage(account, str(error)), 409)
+    return _back(site)
+
+
+@router.post("/admin/bots/{name}/disable", name="disable_bot")
+def disable_bot(site: SiteDep, visitor: OrganiserDep, name: str, reason: Annotated[str, Form()] = "") -> Response:
+    """Keep a bot out for a reason; without one, let it in again."""
+    found = site.store.bots(name=name)
+    if not found:
+        raise HTTPException(404, "There is no such bot.")
+    site.store.disable(found[0].id, reason.strip()[:400] or None, by=visitor.account_id)
+    return _back(site)
+
+
+@router.post("/admin/options", name="set_options")
+async def set_options(request: Request, site: SiteDep, visitor: OrganiserDep) -> Response:
+    """Change the settings of the site."""
+    form = await request.form()
+    given: dict[str, Any] = {}
+    for each in fields(SiteOptions):
+        text = str(form.get(each.name, ""))
+        if isinstance(each.default, bool):
+            given[each.name] = text == "on"
+        elif text.isascii() and text.isdecimal() and len(text) < 12:
+            given[each.name] = int(text)
+        else:
+            raise HTTPException(422, f"{each.name} is {text[:20]!r}: expected a whole number.")
+    try:
+        options = replace(SiteOptions(), **given)
+    except ValueError as error:
+        raise HTTPException(422, str(error)) from error
+    site.store.set_options(options, by=visitor.account_id)
+    return _back(site)
+
+
+def _account(site: Site, account_id: int) -> AccountInfo:
+    try:
+        found = site.store.account(row_id(account_id))
+    except NotFound as error:
+        raise HTTPException(404, f"There is {error}.") from error
+    if found.erased_at is not None:
+        raise HTTPException(404, "This account was erased.")
+    return found
+
+
+def _link_page(request: Request, site: Site, code: str, words: str) -> Response:
+    link = f"{door_of(request).base(request)}/join/{code}"
+    return site.renderer.html(request, LinkPage(link, words, qr_picture(link)))
+
+
+def qr_picture(text: str) -> Markup:
+    """Draw a QR code as SVG without any style, as the policy of the site wants it."""
+    code = segno.make(text, error="m")
+    width, height = code.symbol_size(border=4)
+    return Markup(
+        '<svg width="300" height="300" viewBox="0 0 {0} {1}" role="img" aria-label="QR code of the link">'
+        '<rect width="{0}" height="{1}" fill="#fff"/><path fill="#000" d="{2}"/></svg>'
+    ).format(width, height, "".join(_squares(code)))
+
+
+def _squares(code: segno.QRCode) -> Iterator[str]:
+    for y, row in enumerate(code.matrix_iter(border=4)):
+        for x, dark in enumerate(row):
+            if dark:
+                yield f"M{x} {y}h1v1h-1z"
+
+
+def _back(site: Site) -> Response:
+    return RedirectResponse(site.renderer.url_for("people"), 303)
