@@ -1,7 +1,9 @@
 """A whole game: options, ends, limits, faults, the house."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -472,3 +474,17 @@ def test_only_one_side_scores_at_a_made_bid_and_games_are_named_by_their_game() 
     assert {rules.game for rules in MODES} == set(GameName)
     game = play_first(game_of(CUTTHROAT, 2, *THREE), "2 pass pass")
     assert game.scores == [3, 0, 0]
+
+
+def test_the_rules_page_names_every_option_with_its_values_and_defaults() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*)$", page, re.MULTILINE))
+    one, other = Rules.make("cutthroat").to_dict(), Rules.make("wisconsin").to_dict()
+    assert list(rows) == list(one)
+    for name, row in rows.items():
+        default = row.split(" | ")[1].replace("`", "")
+        if name != "game":
+            values = [str(rules[name]).lower() for rules in (one, other)]
+            assert default == (values[0] if values[0] == values[1] else "; ".join(values)), name
+    for member in (*GameName, *High, *Win):
+        assert f"`{member}`" in page
