@@ -357,10 +357,17 @@ def _reproduce(decision: Decision, bot: LocalBot) -> int:
 
 @app.command(name="verify", rich_help_panel=BOTS)
 def verify_command(
-    files: Annotated[list[Path], typer.Argument(help="Replay documents: one a file, or one a line.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Replay documents: one a file, or one a line.", show_default=False)
+    ] = None,
     secret: Annotated[str | None, typer.Option(help="The tournament's secret, to check the seeds themselves.")] = None,
+    tournament: Annotated[Path | None, typer.Option(help="Check a folder that `tournament export` wrote.")] = None,
 ) -> None:
-    """Play replay documents again and say what in them is wrong."""
+    """Play replay documents again, or work out a whole tournament again, and say what is wrong."""
+    if tournament is not None and not files:
+        _verify_tournament(tournament)
+    if tournament is not None or not files:
+        raise Refused("verify: expected replay documents, or --tournament and a folder")
     read = refused = unshuffled = 0
     unread = empty = False
     for file in files:
@@ -384,6 +391,19 @@ def verify_command(
         _say(f"{unshuffled} without a seed: the shuffle and the first dealer were not checked")
     _say(f"{read} documents, {refused} refused")
     raise typer.Exit(2 if unread else 1 if refused or empty or not read else 0)
+
+
+def _verify_tournament(folder: Path) -> None:
+    try:
+        from tournament.verify_tournament import Answer, verify_export
+    except ImportError:
+        raise Refused("a tournament is checked with numpy and scipy: install the extra `ratings`") from None
+    wrong = 0
+    for finding in verify_export(folder):
+        wrong += finding.answer is Answer.WRONG
+        _say(str(finding))
+    _say("Something does not follow." if wrong else "Everything that can be checked follows.")
+    raise typer.Exit(1 if wrong else 0)
 
 
 def _say(line: str) -> None:

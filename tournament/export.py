@@ -1,4 +1,4 @@
-"""The public export of a tournament: four files from which anybody can work everything out again.
+"""The public export of a tournament: five files from which anybody can work everything out again.
 
 Nothing in them depends on when, where or in which order things ran: no times, worker names or numbers of the database.
 docs/export.md describes them.
@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import IO, Any, Final
 
 from tournament import seeds
+from tournament.fairness import results_digest
+from tournament.final_order import HEADER, FinalOrder, Place, contenders, final_order
 from tournament.models import MatchState
 from tournament.replay import document, to_line
 from tournament.store import Store, WrongState
 from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
-from tournament.table import COLUMNS, ladder_of, table
+from tournament.table import COLUMNS, TableRow, ladder_of, table
 
 FORMAT: Final = "smear-tournament/1"
-FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl")
+FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl", "final-order.csv")
 
 _PAGE: Final = 1000
 _SIDES: Final = "abc"
@@ -42,11 +44,13 @@ def export_tournament(store: Store, tournament_id: int, folder: Path) -> tuple[s
     if not entrants:
         raise WrongState(f"tournament {tournament_id} has not started: there is nothing to export")
     folder.mkdir(parents=True, exist_ok=True)
+    rows = standings_of(store, tournament, entrants)
     writers: tuple[Callable[[IO[str]], None], ...] = (
         lambda file: _write_tournament(file, store, tournament, entrants),
-        lambda file: _write_standings(file, store, tournament, entrants),
+        lambda file: _write_csv(file, [COLUMNS, *(row.to_dict().values() for row in rows)]),
         lambda file: _write_matches(file, store, tournament, entrants),
         lambda file: _write_replays(file, store, tournament_id),
+        lambda file: _write_csv(file, [HEADER, *(place.row() for place in places_of(tournament, entrants, rows))]),
     )
     for name, write in zip(FILES, writers, strict=True):
         with _replaced(folder / name) as file:
@@ -88,6 +92,7 @@ def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, e
         "schedule": schedule,
         "without_result": missing,
         "commitment": tournament.commitment,
+        "results": results_digest(store.game_digests(tournament.id)),
         "secret": tournament.secret if tournament.secret_is_out else None,
     }
     json.dump(value, file, indent=1, sort_keys=True, ensure_ascii=False)
@@ -105,13 +110,23 @@ def _entrant(entrant: EntrantInfo) -> dict[str, Any]:
     }
 
 
-def _write_standings(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:
+def standings_of(store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> tuple[TableRow, ...]:
+    """Returns the rows of the standings."""
     figures = store.figures(tournament.id)
     ladder = ladder_of(entrants, figures, tournament.anchor)
     games = len(seeds.seatings(tournament.rules, min(len(entrants), tournament.rules.side_count)))
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(row.to_dict().values() for row in table(entrants, figures, ladder, games))
+    return table(entrants, figures, ladder, games)
+
+
+def places_of(
+    tournament: TournamentInfo, entrants: Sequence[EntrantInfo], rows: Sequence[TableRow]
+) -> tuple[Place, ...]:
+    """Returns the final order by the tournament's own rule."""
+    return final_order(contenders(entrants, rows), FinalOrder(tournament.final_order))
+
+
+def _write_csv(file: IO[str], rows: Iterable[Iterable[Any]]) -> None:
+    csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _write_matches(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:

@@ -125,6 +125,10 @@ class Tournament(SQLModel, table=True):
     started_at: float | None = _time()
     finished_at: float | None = _time()
     held_at: float | None = _time()
+    held_order: int | None = _integer(nullable=True)
+    opens_at: float | None = _time()
+    closes_at: float | None = _time()
+    plan: str = _text(default="{}")
     __table_args__ = (
         _one_of("state", TournamentState),
         CheckConstraint("rounds >= 1", name="rounds_are_positive"),
@@ -288,6 +292,7 @@ class Void(SQLModel, table=True):
     worker: str | None = _text(nullable=True)
     result: str = _text()
     voided_at: float = _time(nullable=False)
+    record_order: int = _integer(default=0)
     __table_args__ = (Index("void_tournament", "tournament_id", "id"),)
 
 

@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, insert, text, update
+from sqlalchemy import Connection, func, insert, select, text, update
 
 from tournament import seeds
 from tournament.models import MatchState, TournamentState
 from tournament.rules import Rules
 from tournament.schedule import Entry, PlannedMatch, schedule
+from tournament.store_contest import Contests
 from tournament.store_database import (
     ENTRANT,
     MATCH,
@@ -31,11 +32,10 @@ from tournament.store_database import (
     clock,
 )
 from tournament.store_figures import FigureReads
-from tournament.store_people import People
+from tournament.store_people import People, note
 from tournament.store_queue import Queue
-from tournament.store_state import lock_tournament, set_state
-from tournament.store_submissions import Submissions
-from tournament.store_values import NewEntrant, NewTournament
+from tournament.store_state import lock_tournament, set_state, tell
+from tournament.store_values import NewEntrant, NewTournament, Topic
 
 __all__ = ["NotFound", "Store", "StoreError", "WrongState"]
 
@@ -46,7 +46,7 @@ _MIGRATION_LOCK: Final = 7_652_384_190
 _BATCH: Final = 5_000
 
 
-class Store(Queue, FigureReads, People, Submissions):
+class Store(Queue, FigureReads, People, Contests):
     """One database with all that is done to it.
 
     A store may be shared by threads; a forked child makes its own, or calls `close` first.
@@ -64,13 +64,30 @@ class Store(Queue, FigureReads, People, Submissions):
 
     # Tournaments -------------------------------------------------------------------------------------------------
 
-    def create(self, new: NewTournament, *, now: float | None = None) -> int:
+    def create(self, new: NewTournament, *, by: int | None = None, now: float | None = None) -> int:
         """Makes a tournament that has not started and returns its id; its commitment can be shown from now on."""
         with self.write() as connection:
-            return _create(connection, new, clock(connection) if now is None else now)
+            tournament_id = _create(connection, new, clock(connection) if now is None else now)
+            note(connection, by, "make", f"tournament {tournament_id}")
+            return tournament_id
 
-    def start(self, tournament_id: int, entrants: Sequence[NewEntrant], *, now: float | None = None) -> None:
+    def start(
+        self,
+        tournament_id: int,
+        entrants: Sequence[NewEntrant],
+        *,
+        rounds: int | None = None,
+        by: int | None = None,
+        now: float | None = None,
+    ) -> None:
         """Enters the bots with their sources, makes all matches, and lets the tournament run: all or nothing.
+
+        Args:
+            tournament_id: which.
+            entrants: who takes part.
+            rounds: how often the round robin is played, where that was left to the start.
+            by: the organiser; None is the command line.
+            now: for tests.
 
         Raises:
             NotFound: there is no such tournament.
@@ -78,7 +95,12 @@ class Store(Queue, FigureReads, People, Submissions):
             ValueError: there is no schedule for these entrants.
         """
         with self.write() as connection:
-            _start(connection, tournament_id, entrants, clock(connection) if now is None else now)
+            moment = clock(connection) if now is None else now
+            if rounds is not None:
+                lock_tournament(connection, tournament_id)
+                connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(rounds=rounds))
+            _start(connection, tournament_id, entrants, moment)
+            note(connection, by, "start", f"tournament {tournament_id}", f"{len(entrants)} bots")
 
     def create_running(self, new: NewTournament, entrants: Sequence[NewEntrant], *, now: float | None = None) -> int:
         """Makes a tournament and starts it at once, in one transaction; returns its id.
@@ -92,7 +114,9 @@ class Store(Queue, FigureReads, People, Submissions):
             _start(connection, tournament_id, entrants, moment)
         return tournament_id
 
-    def set_state(self, tournament_id: int, state: TournamentState, *, now: float | None = None) -> None:
+    def set_state(
+        self, tournament_id: int, state: TournamentState, *, by: int | None = None, now: float | None = None
+    ) -> None:
         """Moves a tournament to another state: opens, closes, pauses it or lets it run on; `cancel` does more.
 
         Raises:
@@ -106,18 +130,28 @@ class Store(Queue, FigureReads, People, Submissions):
                     f"a tournament becomes {state} by being {'cancelled' if row.started_at else 'started'}"
                 )
             set_state(connection, tournament_id, state, clock(connection) if now is None else now)
+            note(connection, by, str(state), f"tournament {tournament_id}")
 
-    def hold(self, tournament_id: int, held_at: float | None) -> None:
+    def hold(self, tournament_id: int, held_at: float | None, *, by: int | None = None) -> None:
         """Holds results back from a moment on, or publishes them (None).
 
         Raises:
             NotFound: there is no such tournament.
         """
         with self.write() as connection:
-            lock_tournament(connection, tournament_id)
-            connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(held_at=held_at))
+            row = lock_tournament(connection, tournament_id)
+            held_order = None
+            if held_at is not None:
+                mine = (MATCH.c.tournament_id == tournament_id, MATCH.c.recorded_at <= held_at)
+                held_order = connection.scalar(select(func.max(MATCH.c.record_order)).where(*mine)) or 0
+            values = {"held_at": held_at, "held_order": held_order}
+            connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(**values))
+            tell(connection, tournament_id, Topic.STATE, clock(connection), state=row.state)
+            note(connection, by, "publish" if held_at is None else "hold standings", f"tournament {tournament_id}")
 
-    def disqualify(self, tournament_id: int, position: int, reason: str | None) -> None:
+    def disqualify(
+        self, tournament_id: int, position: int, reason: str | None, *, by: int | None = None
+    ) -> None:
         """Disqualifies an entrant for a reason, or re-instates it (None).
 
         Raises:
@@ -133,6 +167,8 @@ class Store(Queue, FigureReads, People, Submissions):
             lock_tournament(connection, tournament_id)
             if connection.execute(change).one_or_none() is None:
                 raise NotFound(f"no entrant {position} in tournament {tournament_id}")
+            act = "re-instate" if reason is None else "disqualify"
+            note(connection, by, act, f"tournament {tournament_id} entrant {position}", reason or "")
 
     # Workers -----------------------------------------------------------------------------------------------------
 
@@ -186,6 +222,9 @@ def _create(connection: Connection, new: NewTournament, now: float) -> int:
         "final_order": new.final_order,
         "anchor": new.anchor,
         "environment": _json(new.environment),
+        "opens_at": new.opens_at,
+        "closes_at": new.closes_at,
+        "plan": _json(new.plan),
         "created_at": now,
     }
     return int(connection.scalar(insert(TOURNAMENT).values(values).returning(TOURNAMENT.c.id)) or 0)

@@ -70,8 +70,8 @@ class Database:
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
         else:
             self._reader = create_engine(self.url)
-            event.listen(self._reader, "connect", _prepare_sqlite)
-            event.listen(self._reader, "begin", _begin_sqlite)
+            event.listen(self._reader, "connect", prepare_sqlite)
+            event.listen(self._reader, "begin", read_on_sqlite)
             self._writer = self._reader.execution_options(sqlite_begin="IMMEDIATE")
 
     @property
@@ -132,7 +132,8 @@ def clock(connection: Connection) -> float:
     return float(connection.scalar(text("SELECT extract(epoch FROM clock_timestamp())")))
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def prepare_sqlite(connection: Any, _record: object) -> None:
+    """Sets up a new connection to an SQLite file."""
     # The driver shall begin nothing by itself: it would do so late, and never with a lock.
     connection.isolation_level = None
     cursor = connection.cursor()
@@ -146,6 +147,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _begin_sqlite(connection: Connection) -> None:
+def read_on_sqlite(connection: Connection) -> None:
+    """Begins a transaction on SQLite; one that reads takes no lock."""
     mode = connection.get_execution_options().get("sqlite_begin", "DEFERRED")
     connection.exec_driver_sql(f"BEGIN {mode}")

@@ -34,6 +34,7 @@ class _Kept:
     """The figures of a tournament up to a record order, by what they belong to."""
 
     order: int = 0
+    void_order: int = 0
     blocks: dict[tuple[int, ...], ScoreBlock] = field(default_factory=dict)
     totals: dict[int, EntrantTotals] = field(default_factory=dict)
     figures: Figures = field(default_factory=lambda: Figures(0, (), ()))
@@ -60,8 +61,9 @@ class FigureReads(GameReads):
             if row is None:
                 raise NotFound(f"no tournament {tournament_id}")
             kept = self._kept.get(tournament_id)
-            if kept is None or kept.order < row.last_void_order:
-                kept = self._kept[tournament_id] = _Kept()
+            # A hold can take the order back.
+            if kept is None or kept.void_order != row.last_void_order or kept.order > row.last_order:
+                kept = self._kept[tournament_id] = _Kept(void_order=row.last_void_order)
             if kept.order < row.last_order or not kept.figures.totals:
                 rules = Rules.from_dict(json.loads(row.rules))
                 for block in _blocks(connection, tournament_id, rules, kept.order):

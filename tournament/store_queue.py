@@ -18,6 +18,7 @@ from tournament.models import MatchState, TournamentState
 from tournament.results import MatchResult
 from tournament.rules import Rules
 from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID, Database, NotFound, WrongState, clock
+from tournament.store_people import note
 from tournament.store_record import Recording, entrants_of, result_text
 from tournament.store_state import OPEN, finish_if_over, lock_tournament, set_state, tell
 from tournament.store_values import LeasedMatch, Recorded, Topic
@@ -210,7 +211,9 @@ class Queue(Database):
                 recording.finish()
         return [answers[place] for place in range(len(listed))]
 
-    def void(self, tournament_id: int, number: int, reason: str, *, now: float | None = None) -> None:
+    def void(
+        self, tournament_id: int, number: int, reason: str, *, by: int | None = None, now: float | None = None
+    ) -> None:
         """Takes a recorded match out of the results, keeps what it was, and queues it to be played again.
 
         Results of the lease that is the last one now, or of an earlier one, are dropped when they come late.
@@ -236,8 +239,10 @@ class Queue(Database):
                     worker=match.worker,
                     result=result_text(connection, match.id),
                     voided_at=moment,
+                    record_order=match.record_order,
                 )
             )
+            note(connection, by, "void", f"tournament {tournament_id} match {number}", reason)
             for table in (FAULT, TALLY, GAME):
                 connection.execute(delete(table).where(table.c.match_id == match.id))
             order = tournament.last_order + 1
@@ -255,7 +260,14 @@ class Queue(Database):
             if tournament.state == TournamentState.FINISHED:
                 set_state(connection, tournament_id, TournamentState.RUNNING, moment)
 
-    def retry(self, tournament_id: int, numbers: Sequence[int] | None = None, *, now: float | None = None) -> int:
+    def retry(
+        self,
+        tournament_id: int,
+        numbers: Sequence[int] | None = None,
+        *,
+        by: int | None = None,
+        now: float | None = None,
+    ) -> int:
         """Queues failed matches again, all or those with these numbers. Returns how many."""
         with self.write() as connection:
             moment = clock(connection) if now is None else now
@@ -266,11 +278,13 @@ class Queue(Database):
             again = _requeue(connection, *which, error=None, losses=0)
             for match_id, number in again:
                 tell(connection, tournament_id, Topic.RETRIED, moment, match=match_id, number=number)
+            if again:
+                note(connection, by, "retry", f"tournament {tournament_id}", f"{len(again)} matches")
             if again and tournament.state == TournamentState.FINISHED:
                 set_state(connection, tournament_id, TournamentState.RUNNING, moment)
         return len(again)
 
-    def cancel(self, tournament_id: int, *, now: float | None = None) -> int:
+    def cancel(self, tournament_id: int, *, by: int | None = None, now: float | None = None) -> int:
         """Cancels a tournament: what is queued or leased is not played any more. Returns how many matches that are.
 
         Raises:
@@ -287,6 +301,7 @@ class Queue(Database):
             )
             cancelled = len(connection.execute(change).all())
             set_state(connection, tournament_id, TournamentState.CANCELLED, moment)
+            note(connection, by, "cancel", f"tournament {tournament_id}")
         return cancelled
 
 

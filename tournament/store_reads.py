@@ -246,6 +246,7 @@ def _tournament(row: Any) -> TournamentInfo:
         limits=Limits.from_dict(json.loads(row.limits)),
         state=TournamentState(row.state),
         environment=json.loads(row.environment),
+        plan=json.loads(row.plan),
     )
 
 

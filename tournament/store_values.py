@@ -46,6 +46,9 @@ class NewTournament:
     final_order: str = "shared"
     anchor: str | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
+    opens_at: float | None = None
+    closes_at: float | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,12 @@ class TournamentInfo:
     Attributes:
         last_order: the largest `record_order` given out: whatever is worked out from results is up to date if this has
             not changed.
+        last_void_order: the same of the last void.
         held_at: from when on results are held back; None if they are not.
+        held_order: the last `record_order` before that.
+        opens_at: when entries open; None if by hand.
+        closes_at: what was received until then counts; None if by hand.
+        plan: as `tournament.contest.Plan` writes it.
     """
 
     id: int
@@ -74,6 +82,11 @@ class TournamentInfo:
     started_at: float | None
     finished_at: float | None
     held_at: float | None
+    last_void_order: int = 0
+    held_order: int | None = None
+    opens_at: float | None = None
+    closes_at: float | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def secret_is_out(self) -> bool:
