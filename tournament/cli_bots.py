@@ -7,6 +7,7 @@ import re
 import secrets as random_secrets
 from bdb import BdbQuit
 from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -106,7 +107,7 @@ def check(
     if candidate.player.text == house.text:
         opponent = bots.house_bot("random")
         house = Player(opponent.name, opponent.version, BotSource.of_file(opponent.code).sha256)
-    with local_sandbox() as sandbox:
+    with closing(local_sandbox()) as sandbox:
         found = check_bot(
             (candidate.player, candidate.source),
             (house, BotSource.of_file(opponent.code)),
@@ -208,7 +209,7 @@ def _play_sandboxed(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dic
             said[place].append((seat, log[heard[seat] :]))
             heard[seat] = len(log)
 
-    with local_sandbox() as sandbox:
+    with closing(local_sandbox()) as sandbox:
         sources = {bot.source.sha256: bot.source for bot in found}
         (result,) = Referee(sandbox, sources, watcher=listen).play_match(task)
     faults = tuple(report.fault for report in result.reports)
