@@ -1,4 +1,4 @@
-"""The commands of servers: serve, worker, coordinator, workers, migrate, doctor."""
+"""The commands of servers: serve, worker, coordinator, workers, control, migrate, doctor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -17,16 +18,16 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bots import house_bot
 from tournament.cli_common import SERVERS, Refused, notes, out, print_json
-from tournament.cli_run import Db, Json, core_count
+from tournament.cli_run import Db, Json, TournamentId, core_count
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
 from tournament.metrics import ALIVE_S, CONTENT_TYPE, exposition
+from tournament.models import TournamentState
 from tournament.replay import Player
 from tournament.settings import Settings
 from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR
-from workers.checker import Checker, ChildJudge
 from workers.embedded import play_while
 from workers.local import LocalExecutor
 from workers.logs import log_to
@@ -74,6 +75,8 @@ def serve(
             arguments = (store.path, lambda: LocalExecutor(jobs or core_count()), stop, [_checks(store)])
             player = threading.Thread(target=play_while, args=arguments, name="play")
             player.start()
+        # The site's server raises the signal again that ended it: then what plays is to be stopped in good order.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
             if lan:
                 host = "0.0.0.0"  # noqa: S104  # that is what was asked for
@@ -89,6 +92,8 @@ def serve(
 
 def _checks(store: Store) -> Callable[[threading.Event], None]:
     """Returns what checks the bots that are handed in, until told to stop."""
+    from workers.checker import Checker, ChildJudge
+
     house = house_bot("simple")
     source = BotSource.of_file(house.code)
     opponent = Player(house.name, house.version, source.sha256), source
@@ -221,6 +226,36 @@ def workers(db: Db = None, json: Json = False) -> None:
         values = (row["worker"], alive, slots, row["matches"], row["python"], row["environment"], row["refused"] or "")
         shown.add_row(*map(str, values))
     out.print(shown)
+
+
+class Action(StrEnum):
+    """What an organiser may do with a tournament that has started."""
+
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+@app.command(rich_help_panel=SERVERS)
+def control(
+    action: Annotated[Action, typer.Argument(help="retry queues failed matches again.")],
+    tournament: TournamentId = None,
+    db: Db = None,
+) -> None:
+    """Pause, continue or cancel a tournament, or have its failed matches tried again; whoever plays it follows."""
+    with closing(_store(db)) as store:
+        number = store.tournament(tournament).id
+        match action:
+            case Action.PAUSE:
+                store.set_state(number, TournamentState.PAUSED)
+            case Action.CONTINUE:
+                store.set_state(number, TournamentState.RUNNING)
+            case Action.CANCEL:
+                out.print(f"{store.cancel(number)} matches are not played any more.")
+            case Action.RETRY:
+                out.print(f"{store.retry(number)} matches are tried again.")
+        out.print(f"Tournament {number} is {store.tournament(number).state}.")
 
 
 @app.command(rich_help_panel=SERVERS)
