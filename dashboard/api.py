@@ -37,7 +37,10 @@ from dashboard.web import unchanged
 from tournament.replay import to_line
 
 PROBLEM_ANSWERS: dict[int | str, dict[str, Any]] = {
-    status: {"description": words, "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    status: {
+        "description": words,
+        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
     for status, words in ((404, "there is no such thing"), (422, "a parameter makes no sense"))
 }
 NOT_YET = PROBLEM_ANSWERS | {409: PROBLEM_ANSWERS[404] | {"description": "the match is not complete"}}
@@ -66,14 +69,24 @@ def answer(request: Request, value: Any) -> Response:
     return unchanged(request, etag) or Response(body, media_type="application/json", headers=headers)
 
 
-@router.get("/tournaments", response_model=TournamentList, name="list_tournaments", operation_id="list_tournaments", summary="Tournaments")
+@router.get(
+    "/tournaments",
+    response_model=TournamentList,
+    name="list_tournaments",
+    operation_id="list_tournaments",
+    summary="Tournaments",
+)
 def tournaments(request: Request, site: SiteDep, before: int | None = None) -> Response:
     """List tournaments, newest first, in pages of 50; `before` is the cursor."""
     return answer(request, tournament_list(site, before))
 
 
 @router.get(
-    "/tournaments/{tournament_id}", response_model=Tournament, name="get_tournament", operation_id="get_tournament", summary="One tournament"
+    "/tournaments/{tournament_id}",
+    response_model=Tournament,
+    name="get_tournament",
+    operation_id="get_tournament",
+    summary="One tournament",
 )
 def tournament(request: Request, site: SiteDep, tournament_id: int) -> Response:
     """Give a tournament's rules, limits, commitment and counts."""
@@ -92,28 +105,40 @@ def tournament(request: Request, site: SiteDep, tournament_id: int) -> Response:
 
 
 @router.get(
-    "/tournaments/{tournament_id}/live", response_model=LivePart, name="get_live", operation_id="get_live", summary="What moves"
+    "/tournaments/{tournament_id}/live",
+    response_model=LivePart,
+    name="get_live",
+    operation_id="get_live",
+    summary="What moves",
 )
 def live(request: Request, site: SiteDep, tournament_id: int) -> Response:
     """Give what moves on the page of a tournament."""
     return answer(request, live_part(site, site.contest(tournament_id)))
 
 
-@router.get("/standings", response_model=StandingsPage, name="get_standings", operation_id="get_standings", summary="Standings")
-def standings(
-    request: Request, site: SiteDep, tournament: int | None = None, q: str = "", house: str = ""
-) -> Response:
+@router.get(
+    "/standings", response_model=StandingsPage, name="get_standings", operation_id="get_standings", summary="Standings"
+)
+def standings(request: Request, site: SiteDep, tournament: int | None = None, q: str = "", house: str = "") -> Response:
     """Give the standings of a tournament, by default the newest."""
     return answer(request, standings_page(site, tournament, q, house))
 
 
-@router.get("/head-to-head", response_model=HeadToHeadPage, name="get_head_to_head", operation_id="get_head_to_head", summary="Head to head")
+@router.get(
+    "/head-to-head",
+    response_model=HeadToHeadPage,
+    name="get_head_to_head",
+    operation_id="get_head_to_head",
+    summary="Head to head",
+)
 def head_to_head(request: Request, site: SiteDep, tournament: int | None = None, bots: str = "") -> Response:
     """Give the matrix of some bots (names, or name:version, with commas), by default the first 20."""
     return answer(request, head_to_head_page(site, tournament, bots))
 
 
-@router.get("/history", response_model=HistoryPage, name="get_history", operation_id="get_history", summary="Rating history")
+@router.get(
+    "/history", response_model=HistoryPage, name="get_history", operation_id="get_history", summary="Rating history"
+)
 def rating_history(request: Request, site: SiteDep, tournament: int | None = None, bots: str = "") -> Response:
     """Give ratings at checkpoints, for up to five bots."""
     return answer(request, history_page(site, tournament, bots))
@@ -136,18 +161,25 @@ def matches(
     after: int | None = None,
     before: int | None = None,
 ) -> Response:
-    """List matches in the order of the schedule, in pages of 50; `earlier` and `later` are cursors for `before` and `after`."""
+    """List matches in the order of the schedule, 50 at a time; `earlier` goes back as `before`, `later` as `after`."""
     return answer(request, match_list(site, chosen, tournament, after, before))
 
 
-@router.get("/matches/{match_id}", response_model=MatchPage, name="get_match", operation_id="get_match", summary="One match")
+@router.get(
+    "/matches/{match_id}", response_model=MatchPage, name="get_match", operation_id="get_match", summary="One match"
+)
 def match(request: Request, site: SiteDep, match_id: str) -> Response:
     """Give a match with its games deal by deal, by tournament and number, like 1-17."""
     return answer(request, match_page(site, match_id))
 
 
 @router.get(
-    "/games/{game}/replay", name="get_replay", operation_id="get_replay", summary="One replay", responses=NOT_YET, response_model=dict[str, Any]
+    "/games/{game}/replay",
+    name="get_replay",
+    operation_id="get_replay",
+    summary="One replay",
+    responses=NOT_YET,
+    response_model=dict[str, Any],
 )
 def replay(request: Request, site: SiteDep, game: str) -> Response:
     """Give the replay document of a game, named by tournament, match and seating, like 1-17-2."""

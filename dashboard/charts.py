@@ -155,7 +155,9 @@ def line_chart(
         CHART_WIDTH - RIGHT,
         height - BOTTOM,
         tuple(Tick(across.at(value), f"{value:g}") for value in x_values),
-        tuple(Tick(up.at(value), f"{value:g}".replace("-", "\N{MINUS SIGN}")) for value in tick_values(up.low, up.high, 5)),
+        tuple(
+            Tick(up.at(value), f"{value:g}".replace("-", "\N{MINUS SIGN}")) for value in tick_values(up.low, up.high, 5)
+        ),
         None if mark is None else up.at(mark),
         series,
     )

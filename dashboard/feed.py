@@ -100,13 +100,14 @@ class Feed:
 @router.get(
     "/tournaments/{tournament_id}/events",
     response_class=EventSourceResponse,
-    name="tournament_events", operation_id="tournament_events",
+    name="tournament_events",
+    operation_id="tournament_events",
     summary="Follow a tournament",
 )
 async def stream_events(
     site: SiteDep, tournament_id: int, last_event_id: Annotated[str, Header()] = "", after: int | None = None
 ) -> AsyncIterator[ServerSentEvent]:
-    """Stream what happens: `result`, `void`, `failed`, `retried`, `state`, and after each batch `progress` and `standings`.
+    """Stream `result`, `void`, `failed`, `retried`, `state`, and after each batch of them `progress` and `standings`.
 
     Resumes after the event that `Last-Event-ID` (or `after`) names; without either it starts now. A stream ends after a
     minute; clients come back by themselves.

@@ -58,7 +58,9 @@ class StandingRow:
         """The half width of the interval, or what the rating is known to be beyond."""
         if self.low is None or self.high is None:
             end = self.low if self.bound == Bound.ABOVE else self.high
-            return "unknown" if end is None else f"{'>' if self.bound == Bound.ABOVE else '<'}\N{NO-BREAK SPACE}{end:.0f}"
+            return (
+                "unknown" if end is None else f"{'>' if self.bound == Bound.ABOVE else '<'}\N{NO-BREAK SPACE}{end:.0f}"
+            )
         return f"±\N{NO-BREAK SPACE}{(self.high - self.low) / 2:.0f}"
 
 
@@ -135,7 +137,7 @@ def standing_rows(contest: Contest, field: Field) -> tuple[StandingRow, ...]:
 
 
 def _games_per_match(contest: Contest) -> int:
-    """Give how many games a match of this tournament has; a match has as many entrants as sides, if there are so many."""
+    """Give how many games a match of this tournament has."""
     rules = contest.info.rules
     return games_per_match(rules, min(max(2, len(contest.entrants)), rules.side_count))
 

@@ -11,10 +11,10 @@ from markupsafe import Markup, escape
 
 
 def to_html(text: str) -> Markup:
-    """Turn Markdown into HTML; whatever is not known stays text.
+    r"""Turn Markdown into HTML; whatever is not known stays text.
 
-    >>> to_html("# Hi\\n\\nUse `x < y` **now**.")
-    Markup('<h1 id="hi">Hi</h1>\\n<p>Use <code>x &lt; y</code> <strong>now</strong>.</p>')
+    >>> to_html("# Hi\n\nUse `x < y` **now**.")
+    Markup('<h1 id="hi">Hi</h1>\n<p>Use <code>x &lt; y</code> <strong>now</strong>.</p>')
     """
     return Markup("\n").join(_block(block) for block in _blocks(text))
 

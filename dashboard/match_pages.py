@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, Response
 
 from dashboard.match_view import DealRow, deal_rows
@@ -170,12 +170,15 @@ def match_row(contest: Contest, match: MatchInfo) -> MatchRow:
     )
 
 
+Round = Annotated[str, Query(alias="round", description="only matches of this round")]
+
+
 def list_filter(
-    bot: str = "", versus: str = "", state: str = "finished", round: str = "", faults: bool = False
+    bot: str = "", versus: str = "", state: str = "finished", round_number: Round = "", faults: bool = False
 ) -> ListFilter:
     """Read the filters of an address; what makes no sense means the default, since forms send empty fields too."""
     state = state if state in ("all", *STATE_WORDS.values()) else "finished"
-    number = int(round) if round.isdecimal() and 0 < len(round) < 10 else None
+    number = int(round_number) if round_number.isdecimal() and len(round_number) < 10 else None
     return ListFilter(bot[:80], versus[:80], state, number, faults)
 
 

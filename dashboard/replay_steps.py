@@ -155,7 +155,8 @@ def points_at(step: Step, pips: Sequence[int]) -> tuple[Point, ...]:
     rules, trump = deal.rules, deal.trump
     final = step.kind is StepKind.SCORE
     played = [(card, seat, number) for number, card, seat in _played(step) if card // 13 == trump]
-    high = low = jack = (None, None, None)
+    high: tuple[int | None, int | None, int | None] = (None, None, None)
+    low = jack = high
     settled_high = settled_low = settled_jack = final
     if played:
         card, seat, number = max(played)

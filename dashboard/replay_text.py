@@ -36,7 +36,7 @@ def _acts_line(document: Document, position: int) -> str:
     for step in steps_of(document, position)[1:]:
         if step.kind is StepKind.SCORE:
             continue
-        if step.kind is StepKind.PLAY and (new_trick or not any(token == "|" for token in tokens)):
+        if step.kind is StepKind.PLAY and (new_trick or "|" not in tokens):
             tokens.append("|")
         new_trick = step.kind is StepKind.TRICK
         tokens.append(notation(step))

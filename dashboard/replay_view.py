@@ -203,10 +203,8 @@ def game_view(document: Document, place: Place) -> GameView | None:
         taken=tuple(TEXTS[card] for card in shown_taken),
         discards=tuple(TEXTS[card] for card in step.deal.discards) if knows_discards else (),
         contract=_contract(document, step),
-        needs=needs_words(document, step, points),
-        points=tuple(
-            PointView(point.name, point_words(document, step, point), point.settled) for point in points
-        ),
+        needs=needs_words(step, points),
+        points=tuple(PointView(point.name, point_words(document, step, point), point.settled) for point in points),
         sides=sides,
         pips=tuple(pips),
         scores=tuple(after or before),
@@ -216,9 +214,7 @@ def game_view(document: Document, place: Place) -> GameView | None:
         jumps=jumps_of(document, position, steps, place),
         legal_words=_legal_words(step, place.view),
         must_bid=tuple(
-            sides[side]
-            for side, score in enumerate(before)
-            if score >= rules.target and rules.win is Win.BID_AT_TARGET
+            sides[side] for side, score in enumerate(before) if score >= rules.target and rules.win is Win.BID_AT_TARGET
         ),
         target=rules.target,
     )
@@ -418,7 +414,7 @@ def fault_places(document: Document, view: int | None = None) -> list[Place]:
 
 def _fault_jump(document: Document, place: Place, forward: bool) -> Place | None:
     here = (place.deal, place.attempt, place.step)
-    found = [fault for fault in fault_places(document, place.view)]
+    found = fault_places(document, place.view)
     if forward:
         return next((fault for fault in found if (fault.deal, fault.attempt, fault.step) > here), None)
     return next((fault for fault in reversed(found) if (fault.deal, fault.attempt, fault.step) < here), None)

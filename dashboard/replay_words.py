@@ -54,9 +54,7 @@ def _who(document: Document, seat: int) -> str:
     return f"{bot_names(document)[seat]} in seat {seat}"
 
 
-def sentence(
-    document: Document, step: Step, place: Place, before: Sequence[int], after: Sequence[int] | None
-) -> str:
+def sentence(document: Document, step: Step, place: Place, before: Sequence[int], after: Sequence[int] | None) -> str:
     """Say what happens at a step."""
     deal = step.deal
     seen = place.view in (None, step.seat)
@@ -81,7 +79,9 @@ def sentence(
         trick = deal.tricks[step.tricks - 1]
         best = trick.cards[(step.seat - trick.leader) % deal.rules.players]
         pips = sum(PIPS[card] for card in trick.cards)
-        return f"{who} wins trick {step.tricks} with the {card_words(TEXTS[best])}: {pips} pip{'s' if pips != 1 else ''}."
+        return (
+            f"{who} wins trick {step.tricks} with the {card_words(TEXTS[best])}: {pips} pip{'s' if pips != 1 else ''}."
+        )
     assert isinstance(step.action, int)
     card = TEXTS[step.action]
     verb = "leads" if len(step.table) == 1 else "plays"
@@ -105,7 +105,7 @@ def score_words(document: Document, step: Step, before: Sequence[int], after: Se
     return f"{_who(document, deal.bidder)} bid {deal.bid} and {verdict}; {', '.join(others)}."
 
 
-def needs_words(document: Document, step: Step, points: Sequence[Point]) -> str:
+def needs_words(step: Step, points: Sequence[Point]) -> str:
     """Say what the contract still needs."""
     deal = step.deal
     if deal.bidder < 0 or deal.phase == 0:

@@ -252,7 +252,9 @@ def show_standings(
 def standings_csv(site: SiteDep, tournament: int | None = None) -> Response:
     """Give the leaderboard as CSV."""
     page = standings_page(site, tournament)
-    header = "bot version rating low high rank_low rank_high matches games share points_per_deal contracts contracts_made"
+    header = (
+        "bot version rating low high rank_low rank_high matches games share points_per_deal contracts contracts_made"
+    )
     names = [*header.split(), "faults", "provisional"]
     rows = ([getattr(row, name) for name in names] for row in page.ranked + page.provisional)
     return download(csv_text(names, rows), "standings.csv", "text/csv; charset=utf-8")

@@ -95,19 +95,31 @@ def rule_sentences(rules: Rules) -> tuple[str, ...]:
     )
     high = "the ace of trumps, if it is played" if rules.high is High.ACE else "the highest trump played"
     low = "the seven of trumps" if wisconsin else "the lowest trump played"
+    bidding = (
+        "From the dealer's left each speaks once: pass, or bid 2, 3 or 4, higher than every bid before; when all pass, "
+        "the same dealer deals again."
+    )
+    following = (
+        "Who holds a card of the suit led plays that suit or a trump; who holds none plays anything; the highest "
+        "trump, else the highest card of the suit led, takes the trick."
+    )
+    points = (
+        f"Four points can be won: High for {high}, Low for playing {low}, Jack for winning the jack of trumps, and "
+        "Game for the most pips in tricks (ten 10, ace 4, king 3, queen 2, jack 1), a tie giving it to nobody."
+    )
+    scoring = (
+        "A bidder's side that wins at least its bid scores all it won, otherwise it loses its bid; the others always "
+        "score what they won."
+    )
     return (
         table,
         "The deal passes to the left; everybody gets six cards.",
-        "From the dealer's left each speaks once: pass, or bid 2, 3 or 4, higher than every bid before; when all pass, "
-        "the same dealer deals again.",
+        bidding,
         taking,
         "The highest bidder leads, and the suit of that first card is trumps.",
-        "Who holds a card of the suit led plays that suit or a trump; who holds none plays anything; the highest trump, "
-        "else the highest card of the suit led, takes the trick.",
-        f"Four points can be won: High for {high}, Low for playing {low}, Jack for winning the jack of trumps, and Game "
-        "for the most pips in tricks (ten 10, ace 4, king 3, queen 2, jack 1), a tie giving it to nobody.",
-        "A bidder's side that wins at least its bid scores all it won, otherwise it loses its bid; the others always "
-        "score what they won.",
+        following,
+        points,
+        scoring,
         *_winning(rules),
     )
 
@@ -119,7 +131,7 @@ def _winning(rules: Rules) -> Iterator[str]:
     elif rules.win is Win.BID_REACHES_TARGET:
         yield f"The game is won by a {side} that makes its bid and then has {rules.target} or more."
     else:
-        yield f"The game is won by a {side} that has {rules.target} or more after a deal; the higher score, then the bidder."
+        yield f"A {side} that has {rules.target} or more after a deal wins; the higher score, then the bidder."
     if rules.game is GameName.CUTTHROAT:
         yield "Who has at least 1 before a deal, bids four and makes it wins at once."
     elif rules.cap_defenders:
@@ -172,9 +184,7 @@ def show_help(request: Request, site: SiteDep) -> HTMLResponse:
 
 
 @router.get("/rules", name="rules")
-def show_rules(
-    request: Request, site: SiteDep, tournament: int | None = None, game: str = ""
-) -> HTMLResponse:
+def show_rules(request: Request, site: SiteDep, tournament: int | None = None, game: str = "") -> HTMLResponse:
     """Show the rules as a tournament plays them, by default the newest; or a game with its defaults."""
     newest = site.store.tournaments(limit=1) if tournament is None and not game else []
     ref, rules = None, Rules.make(game if game in list(GameName) else GameName.CUTTHROAT)

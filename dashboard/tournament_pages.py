@@ -169,9 +169,7 @@ class OverviewPage:
 def progress_of(site: Site, contest: Contest) -> Progress:
     """Count the matches, all at one moment."""
     counts = site.store.counts(contest.info.id)
-    return Progress(
-        counts.planned, counts.finished, counts.running, counts.queued, counts.failed, counts.cancelled
-    )
+    return Progress(counts.planned, counts.finished, counts.running, counts.queued, counts.failed, counts.cancelled)
 
 
 def live_part(site: Site, contest: Contest) -> LivePart:
@@ -216,9 +214,7 @@ def live_part(site: Site, contest: Contest) -> LivePart:
 
 def _running(contest: Contest, match: MatchInfo) -> RunningRow:
     bots = tuple(contest.bot(position) for position in match.entrants)
-    return RunningRow(
-        match_id(match), match.number, bots, match.worker or "", moment(match.started_at), match.attempt
-    )
+    return RunningRow(match_id(match), match.number, bots, match.worker or "", moment(match.started_at), match.attempt)
 
 
 def tournament_row(contest: Contest) -> TournamentRow:

@@ -15,9 +15,9 @@ from tests.dashboard.sample import sample_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
+
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, Any]:

@@ -34,7 +34,9 @@ FLAGS = [
 
 def find_browser() -> str | None:
     """Give the full name of the browser's wrapper, which Playwright needs."""
-    return next(filter(None, (shutil.which(name) for name in (os.environ.get("CHROMIUM", ""), *BROWSERS) if name)), None)
+    return next(
+        filter(None, (shutil.which(name) for name in (os.environ.get("CHROMIUM", ""), *BROWSERS) if name)), None
+    )
 
 
 class Server:

@@ -79,7 +79,13 @@ def test_a_name_full_of_markup_runs_nowhere(tmp_path: Path, browser: Browser) ->
         watch = watch_context(context, server.address)
         page = context.new_page()
         page.on("dialog", lambda dialog: watch.errors.append(dialog.message))
-        for address in ("/standings?tournament=1", "/matches?tournament=1", "/head-to-head?tournament=1", "/tournaments/1", "/games/2-1-1/replay"):
+        for address in (
+            "/standings?tournament=1",
+            "/matches?tournament=1",
+            "/head-to-head?tournament=1",
+            "/tournaments/1",
+            "/games/2-1-1/replay",
+        ):
             page.goto(address)
             assert page.locator("img").count() == 0
             assert EVIL in page.locator("body").inner_text()

@@ -58,7 +58,9 @@ def test_the_chosen_colours_stay_and_win_over_the_system(open_page: Callable[...
     assert page.locator("html").get_attribute("data-theme") == "dark"
 
 
-def test_without_script_matches_are_filtered_and_a_whole_deal_is_stepped_through(open_page: Callable[..., Page]) -> None:
+def test_without_script_matches_are_filtered_and_a_whole_deal_is_stepped_through(
+    open_page: Callable[..., Page],
+) -> None:
     page = open_page("/", js=False)
     page.get_by_role("link", name="Matches", exact=True).click()
     page.goto("/matches?tournament=1")

@@ -120,12 +120,15 @@ def add_tournament(store: Store, sample: Sample, secret: str = "demo") -> int:
     return tournament_id
 
 
+TWO_NAMES = [("counter", 1), ("simple", 1), ("simple", 2), ("random", 1)]
+THREE_NAMES = [("counter", 1), ("simple", 1), ("random", 1)]
+PARTNER_NAMES = [("counter", 1), ("simple", 1), ("a-name-that-is-thirty-nine-letters-long", 12)]
+TWO = Rules.make("cutthroat", target=7, players=2, deal_limit=40)
 SAMPLES = (
-    Sample(Rules.make("cutthroat", target=7, players=2, deal_limit=40), [("counter", 1), ("simple", 1), ("simple", 2), ("random", 1)], 8,
-           "Two at a table", clumsy="random", leave=3),
-    Sample(Rules.make("cutthroat", win="reach_target"), [("counter", 1), ("simple", 1), ("random", 1)], 4, "Three at a table", clumsy="random"),
-    Sample(Rules.make("wisconsin"), [("counter", 1), ("simple", 1), ("a-name-that-is-thirty-nine-letters-long", 12)], 6, "Partners", clumsy="simple"),
-)  # fmt: skip
+    Sample(TWO, TWO_NAMES, 8, "Two at a table", clumsy="random", leave=3),
+    Sample(Rules.make("cutthroat", win="reach_target"), THREE_NAMES, 4, "Three at a table", clumsy="random"),
+    Sample(Rules.make("wisconsin"), PARTNER_NAMES, 6, "Partners", clumsy="simple"),
+)
 
 
 def sample_store(path: Path, samples: Sequence[Sample] = SAMPLES) -> Store:

@@ -7,8 +7,9 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-import dashboard
 from jinja2 import meta
+
+import dashboard
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -19,11 +20,10 @@ FRAME = {"frame", "url_for", "static", "suit", "self", "range", "parts", "charts
 
 def contexts() -> list[type[Any]]:
     """Find every context of the package."""
-    found = []
+    found: list[type[Any]] = []
     for module in pkgutil.iter_modules(dashboard.__path__, "dashboard."):
-        for value in vars(importlib.import_module(module.name)).values():
-            if isinstance(value, type) and dataclasses.is_dataclass(value) and "template" in vars(value):
-                found.append(value)
+        values = vars(importlib.import_module(module.name)).values()
+        found += (value for value in values if dataclasses.is_dataclass(value) and hasattr(value, "template"))
     return sorted(set(found), key=lambda each: each.__name__)
 
 

@@ -32,7 +32,9 @@ def hostile_store(path: Path) -> Store:
         add_tournament(store, Sample(sample.rules, sample.names, 1, sample.name + EVIL, "simple", 0.02))
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE entrant SET name = ? WHERE name = 'simple'", (EVIL,))
-        connection.exec_driver_sql("UPDATE fault SET message = ?, log_tail = ?, traceback = ?", (EVIL, EVIL + "\x1b[2J", EVIL))
+        connection.exec_driver_sql(
+            "UPDATE fault SET message = ?, log_tail = ?, traceback = ?", (EVIL, EVIL + "\x1b[2J", EVIL)
+        )
         connection.exec_driver_sql("UPDATE match SET worker = ?", (EVIL,))
     return store
 

@@ -71,7 +71,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient,
         for number, rules in enumerate(MODES):
             names = [("ada", 1), ("bob", 1), ("cy", 1)]
             rounds = -(-GAMES // (len(MODES) * 6))  # three bots make six games a round in every mode
-            tournament = add_tournament(store, Sample(rules, names, rounds, clumsy="bob", clumsiness=0.05), f"s{number}")
+            tournament = add_tournament(
+                store, Sample(rules, names, rounds, clumsy="bob", clumsiness=0.05), f"s{number}"
+            )
             for match in store.latest_matches(tournament, 500):
                 games += [f"{tournament}-{match.number}-{seating}" for seating in range(1, match.games + 1)]
         with TestClient(create_app(store)) as client:
@@ -202,9 +204,13 @@ def test_what_is_settled_before_the_end_is_settled_at_the_end() -> None:
 
 
 def test_a_fault_is_a_step_of_its_own_and_the_house_is_named_after_it() -> None:
-    shown = next(d for n in range(25, 200, 30) if len((d := random_document(n))["players"]) == 3 and d["result"]["fault"])
+    shown = next(
+        d for n in range(25, 200, 30) if len((d := random_document(n))["players"]) == 3 and d["result"]["fault"]
+    )
     fault = shown["result"]["fault"]
-    position = next(i for i, e in enumerate(shown["deals"]) if (e["deal"], e["attempt"]) == (fault["deal"], fault["attempt"]))
+    position = next(
+        i for i, e in enumerate(shown["deals"]) if (e["deal"], e["attempt"]) == (fault["deal"], fault["attempt"])
+    )
     steps = steps_of(shown, position)
     index = next(i for i, step in enumerate(steps) if step.kind is StepKind.FAULT)
     assert steps[index].before == fault["act"]
@@ -252,7 +258,9 @@ def test_nothing_of_a_match_is_public_before_it_is_complete(client: TestClient, 
     queued = store.counts(1).planned
     page = client.get(f"/matches/1-{queued}").text
     assert "become public together" in page
-    assert client.get(f"/games/1-{queued}-1/replay", follow_redirects=False).headers["location"] == f"/matches/1-{queued}"
+    assert (
+        client.get(f"/games/1-{queued}-1/replay", follow_redirects=False).headers["location"] == f"/matches/1-{queued}"
+    )
     answer = client.get(f"/games/1-{queued}-1/replay.json")
     assert (answer.status_code, answer.headers["content-type"]) == (409, "application/problem+json")
     assert client.get(f"/api/v1/matches/1-{queued}").json()["seed"] is None
