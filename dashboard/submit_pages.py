@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from fastapi import APIRouter, File, Form, HTTPException, Request, UploadFile
 from markupsafe import Markup
@@ -23,12 +23,15 @@ from tournament.store import NotFound, WrongState
 from tournament.store_submissions import NewSubmission, QuotaReached
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tournament.people import SiteOptions, TrialInfo
 
 router = APIRouter()
 
 STAGES = ("received", "upload checks", "loads", "probe", "accepted")
 """The stages of a submission, in order; a probe says besides which of how many it is."""
+NO_VERDICT = {"reasons": (), "fault": None, "advice": "", "log": "", "slowest_cpu_s": None, "memory_bytes": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class VerdictPart:
 
     template: ClassVar[str] = "_verdict.html"
     submission: SubmissionInfo
+    v: Mapping[str, Any]
     stages: tuple[StageLine, ...]
     open: bool
     ahead: int
@@ -166,7 +170,8 @@ def verdict_part(site: Site, submission: SubmissionInfo) -> VerdictPart:
     is_open = submission.state in OPEN_STATES
     ahead, wait_s = site.store.waiting(submission.id) if is_open else (0, 0.0)
     trial = site.store.trial(submission.id) if submission.version else None
-    return VerdictPart(submission, stage_lines(submission), is_open, ahead, wait_s, trial_line(trial))
+    verdict = NO_VERDICT | dict(submission.verdict)
+    return VerdictPart(submission, verdict, stage_lines(submission), is_open, ahead, wait_s, trial_line(trial))
 
 
 def submit_page(
