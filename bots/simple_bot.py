@@ -60,11 +60,10 @@ def worth_as_trump(view: View, suit: str) -> float:
     ranks = [card.rank for card in view.hand if card.suit == suit]
     if not ranks:
         return 0.0
-    worth = 0.3 * len(ranks)  # many trumps win tricks, and so the Game point
-    worth += 1.0 * (14 in ranks) + 0.3 * (13 in ranks)  # the ace is High, the king wins tricks
-    worth += 0.5 * (11 in ranks)  # the jack has to be brought home
-    worth += 0.7 * (min(ranks) <= (7 if view.rules.players == 4 else 4))  # a low trump is Low, whoever takes it
-    return worth
+    high = 1.0 if 14 in ranks else 0.0  # whoever plays the ace has High
+    low = 0.6 if min(ranks) <= (7 if view.rules.players == 4 else 3) else 0.0  # Low is ours, whoever takes it
+    jack = 0.5 if 11 in ranks else 0.0  # the jack has to be brought home
+    return high + low + jack + 0.2 * len(ranks)  # many trumps win tricks, and so the Game point
 
 
 def winning_card(view: View) -> Card:
