@@ -183,7 +183,7 @@ def match(request: Request, site: SiteDep, match_id: str) -> Response:
 )
 def replay(request: Request, site: SiteDep, game: str) -> Response:
     """Give the replay document of a game, named by tournament, match and seating, like 1-17-2."""
-    document = one_game(site, game).document
+    document = one_game(request, site, game).document
     headers = {"etag": f'"{document["digest"]}"', "cache-control": "no-cache"}
     body = to_line(document)
     return unchanged(request, document["digest"]) or Response(body, media_type="application/json", headers=headers)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from dashboard.auth import signed_in
 from dashboard.charts import Line, LineChart, line_chart
 from dashboard.queries import TIMING
 from dashboard.replay_steps import DECISIONS, Document, StepKind, faults_of, steps_of
@@ -18,16 +19,19 @@ from dashboard.replay_text import strip_tokens, to_text
 from dashboard.replay_view import GameView, Place, StepLink, deal_position, fault_places, game_view
 from dashboard.replay_words import FAULT_WORDS, bot_names, result_words, side_names
 from dashboard.site import Site, SiteDep
+from dashboard.submit_pages import visible_submission
 from dashboard.web import download, unchanged
 from tournament.models import MatchState
 from tournament.replay import GameRecord, ReplayError, document, to_line
 from tournament.seeds import seatings
+from tournament.store import NotFound
 
 if TYPE_CHECKING:
     from dashboard.site import Contest
     from tournament.store_values import MatchInfo
 
 router = APIRouter()
+PROBE = "s"  # begins the names of probes, which belong to submissions and not to matches
 FINISHED_AGE_S = 600  # a recorded game changes only when it is made void, which is rare and shown soon enough
 
 
@@ -114,9 +118,9 @@ class ReplayPage:
     title: str
     result: str
     game_id: str
+    heading: str
     match_id: str
-    match_number: int
-    seating: int
+    submission_id: str
     verified: bool
     problem: str
     faults: tuple[FaultLine, ...]
@@ -219,12 +223,20 @@ def score_chart(document: Document) -> LineChart | None:
     return line_chart("Scores", f"Scores after each deal; target {target}.", "deal", lines, mark=target, height=190.0)
 
 
+def other_games(contest: Contest, match: MatchInfo, seating: int) -> tuple[OtherGame, ...]:
+    """List all games of a match."""
+    return tuple(
+        OtherGame(f"{match_id(match)}-{number}", number, seating_words(contest, match, number), number == seating)
+        for number in range(1, match.games + 1)
+    )
+
+
 def make_part(
-    contest: Contest,
-    match: MatchInfo,
+    game_id: str,
     loaded: Mapping[int, LoadedGame],
     seating: int,
     place: Place,
+    others: tuple[OtherGame, ...],
     *,
     compare: int = 0,
     slowest_first: bool = False,
@@ -248,15 +260,11 @@ def make_part(
     )
     if slowest_first:
         rows = tuple(sorted(rows, key=lambda row: -(row.ms or 0)))
-    others = tuple(
-        OtherGame(f"{match_id(match)}-{number}", number, seating_words(contest, match, number), number == seating)
-        for number in range(1, match.games + 1)
-    )
     rival = loaded.get(compare) if place.view is None and compare != seating else None
     names = " – ".join(dict.fromkeys(bot_names(document)))
     return ReplayPart(
         title=f"Deal {place.deal}, step {view.place.step}: {names}",
-        game_id=f"{match_id(match)}-{seating}",
+        game_id=game_id,
         v=view,
         others=others,
         compare=compare if rival else 0,
@@ -265,7 +273,7 @@ def make_part(
         has_times=bool(game.times),
         slowest_first=slowest_first,
         chart=game.chart,
-        file_name=f"{match.number:06d}-{seating}.json",
+        file_name=f"game-{game_id}.json",
         act=view.strip[view.place.step].act or 0,
     )
 
@@ -311,16 +319,21 @@ def show_replay(
 ) -> Response:
     """Show a step of a game, as a page or as the page's part."""
     match_text, seating = parse_game(game)
-    contest, match = site.match(match_text)
-    if match.state is not MatchState.DONE:
-        return RedirectResponse(site.renderer.url_for("match", match_id=match_text), 303)
-    loaded = load_games(site, contest, match)
+    others: tuple[OtherGame, ...] = ()
+    if game.startswith(PROBE):
+        loaded, heading = {seating: one_probe(request, site, match_text, seating)}, f"Probe {seating}"
+    else:
+        contest, match = site.match(match_text)
+        if match.state is not MatchState.DONE:
+            return RedirectResponse(site.renderer.url_for("match", match_id=match_text), 303)
+        loaded, heading = load_games(site, contest, match), f"Match {match.number}, seating {seating}"
+        others = other_games(contest, match, seating)
     if seating not in loaded:
         raise HTTPException(404, f"There is no replay of seating {seating} of match {match_text}.")
     written = loaded[seating].document
     step = step if act is None else step_at_act(written, deal, attempt, act)
-    place = Place(deal, attempt, step, parse_view(hands, contest.info.rules.players))
-    made = make_part(contest, match, loaded, seating, place, compare=compare, slowest_first=sort == "time")
+    place = Place(deal, attempt, step, parse_view(hands, len(written["players"])))
+    made = make_part(game, loaded, seating, place, others, compare=compare, slowest_first=sort == "time")
     markup = site.renderer.text(request, made) if made else "<p>No card was dealt in this game.</p>"
     if part:
         return HTMLResponse(markup, headers={"cache-control": f"private, max-age={FINISHED_AGE_S}"})
@@ -328,9 +341,9 @@ def show_replay(
         title=made.title if made else "Replay",
         result=result_words(written),
         game_id=game,
-        match_id=match_text,
-        match_number=match.number,
-        seating=seating,
+        heading=heading,
+        match_id="" if game.startswith(PROBE) else match_text,
+        submission_id=match_text.removeprefix(PROBE) if game.startswith(PROBE) else "",
         verified=not loaded[seating].problem,
         problem=loaded[seating].problem,
         faults=_fault_lines(written),
@@ -351,9 +364,23 @@ def step_at_act(document: Document, deal: int, attempt: int, act: int) -> int:
     return next((index for index in here if steps[index].kind is StepKind.FAULT), here[0] if here else 0)
 
 
-def one_game(site: Site, game: str) -> LoadedGame:
+def one_probe(request: Request, site: Site, submission: str, number: int) -> LoadedGame:
+    """Give the document of a probe, as ``s`` and the submission's number name it; for who may see it only."""
+    text = submission.removeprefix(PROBE)
+    if not text.isdecimal() or len(text) > 15:
+        raise HTTPException(404, "A probe is named by its submission and number, like s17-1.")
+    visible_submission(site, signed_in(request), int(text))
+    try:
+        return LoadedGame(site.store.probe(int(text), number), "", b"")
+    except NotFound as error:
+        raise HTTPException(404, f"There is {error}.") from error
+
+
+def one_game(request: Request, site: Site, game: str) -> LoadedGame:
     """Give the checked document of a game; 404 and 409 where there is none yet."""
     match_text, seating = parse_game(game)
+    if game.startswith(PROBE):
+        return one_probe(request, site, match_text, seating)
     loaded = load_games(site, *site.match(match_text))
     if seating not in loaded:
         raise HTTPException(404, f"There is no replay of seating {seating} of match {match_text}.")
@@ -363,7 +390,7 @@ def one_game(site: Site, game: str) -> LoadedGame:
 @router.get("/games/{game}/replay.json", name="replay_json")
 def download_json(request: Request, site: SiteDep, game: str) -> Response:
     """Give the replay document of a game as a file."""
-    written = one_game(site, game).document
+    written = one_game(request, site, game).document
     return unchanged(request, written["digest"]) or download(
         to_line(written), f"game-{game}.json", "application/json", etag=written["digest"]
     )
@@ -372,7 +399,7 @@ def download_json(request: Request, site: SiteDep, game: str) -> Response:
 @router.get("/games/{game}/replay.txt", name="replay_text")
 def download_text(request: Request, site: SiteDep, game: str) -> Response:
     """Give the text form of a game as a file."""
-    written = one_game(site, game).document
+    written = one_game(request, site, game).document
     etag = written["digest"] + "-text"
     return unchanged(request, etag) or download(
         to_text(written), f"game-{game}.txt", "text/plain; charset=utf-8", etag=etag

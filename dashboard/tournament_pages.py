@@ -10,9 +10,9 @@ from fastapi import APIRouter, HTTPException, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from dashboard.field import StandingRow, field_of, standing_rows
+from dashboard.field import StandingRow, field_of
 from dashboard.match_pages import MatchRow, match_row, moment, taken
-from dashboard.replay_pages import load_games, make_part, match_id
+from dashboard.replay_pages import load_games, make_part, match_id, other_games
 from dashboard.replay_view import Place
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from tournament.models import TournamentState
@@ -188,8 +188,8 @@ def live_part(site: Site, contest: Contest) -> LivePart:
     return LivePart(
         tournament=contest.ref,
         progress=progress,
-        verdict=field.ladder.verdict(),
-        top=standing_rows(contest, field)[:10],
+        verdict=field.verdict,
+        top=field.rows[:10],
         latest=tuple(match_row(contest, match) for match in latest),
         running=tuple(_running(contest, match) for match in store.running_matches(info.id, 20)),
         workers=tuple(
@@ -265,8 +265,8 @@ def show_overview(request: Request, site: SiteDep) -> HTMLResponse:
     page = OverviewPage(
         contest.ref,
         progress_of(site, contest),
-        field.ladder.verdict(),
-        standing_rows(contest, field)[:10],
+        field.verdict,
+        field.rows[:10],
         tuple(match_row(contest, match) for match in site.store.latest_matches(contest.info.id, 8)),
         len(contest.entrants),
     )
@@ -312,13 +312,15 @@ def show_screen(request: Request, site: SiteDep, tournament_id: int) -> HTMLResp
             loaded = load_games(site, contest, latest[0])
         except HTTPException:  # made void between the two reads
             loaded = {}
-        made = make_part(contest, latest[0], loaded, min(loaded), Place()) if loaded else None
+        first = min(loaded, default=0)
+        others = other_games(contest, latest[0], first) if loaded else ()
+        made = make_part(f"{match_id(latest[0])}-{first}", loaded, first, Place(), others) if loaded else None
         part = Markup(site.renderer.text(request, made)) if made else part  # noqa: S704
     page = ScreenPage(
         tournament=contest.ref,
         progress=progress_of(site, contest),
-        verdict=field.ladder.verdict(),
-        top=standing_rows(contest, field)[:10],
+        verdict=field.verdict,
+        top=field.rows[:10],
         upset=newest_upset(contest, field, latest),
         last_event=last_event,
         match=match_row(contest, latest[0]) if latest else None,

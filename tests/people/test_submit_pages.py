@@ -2,6 +2,7 @@
 
 import csv
 import io
+import random
 import zipfile
 
 import pytest
@@ -9,8 +10,10 @@ from fastapi import FastAPI
 
 from tests.people.people import GOOD, accept, contestant, organiser, submit
 from tests.people.site import Visitor, bearer, browser, nobody, site, token_of
+from tests.store.play import TWO, play_game
 from tournament.models_people import SubmissionState
 from tournament.people import SiteOptions
+from tournament.replay import GameRecord, Player, document
 from tournament.store import Store
 from workers.checker import verdict_of
 
@@ -279,3 +282,29 @@ def test_a_site_with_hundreds_of_submissions_keeps_its_lists_short(store: Store,
     page = visitor.get("/account").text
     assert page.count('href="/submissions/') == 20
     assert "before=" in page
+
+
+def test_a_probe_is_shown_like_any_game_to_its_owner_and_the_organiser_only(store: Store, app: FastAPI) -> None:
+    ada, token = contestant(store)
+    _, other = contestant(store, "Bob")
+    _, org_token = organiser(store)
+    number = submit(store, ada, "fox")
+    check = store.lease_check(60)
+    assert check is not None
+    game, _ = play_game(TWO, "0" * 64, random.Random(3))
+    players = (Player("fox", 1, check.sha256), Player("simple", 1, None))
+    record = GameRecord("cutthroat/2/fox:1,simple:1/1", 1, TWO, "0" * 64, players, bytes(game.acts), game.faults)
+    store.decide(check, "probe", {"probes": 1}, [document(record)], 1.0, accepted=False)
+    name = f"s{number}-1"
+    addresses = [f"/games/{name}/replay", f"/games/{name}/replay?part=1&step=3", f"/games/{name}/replay.json"]
+    addresses += [f"/games/{name}/replay.txt", f"/api/v1/games/{name}/replay"]
+    for reader in (token, org_token):
+        visitor = browser(app, reader)
+        for address in addresses:
+            assert visitor.get(address).status_code == 200, address
+    assert f'href="/submissions/{number}"' in browser(app, token).get(addresses[0]).text
+    stranger = browser(app, other)
+    assert {stranger.get(address).status_code for address in addresses} == {404}
+    assert {nobody(app).get(address).status_code for address in addresses} == {303, 401}
+    for wrong in (f"s{number}-2", "s-1", "sx-1", "s99-1", "s9999999999999999-1"):
+        assert browser(app, token).get(f"/games/{wrong}/replay").status_code == 404
