@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from tournament.cli_common import TOURNAMENTS, Refused, notes
+from tournament.cli_common import CONTESTS, TOURNAMENTS, Refused, notes
 from tournament.intake import UploadRefused
 from tournament.settings import SettingsError
 from workers.sandbox.faults import SandboxFailure
@@ -30,9 +30,10 @@ def make_app(command: str = "") -> typer.Typer:
     )
     parts = [cli_bots.app]
     if command not in LIGHT:
-        from tournament import cli_compare, cli_ratings, cli_run, cli_servers
+        from tournament import cli_compare, cli_contest, cli_ratings, cli_run, cli_servers
 
         parts += [cli_compare.app, cli_run.app, cli_servers.app]
+        app.add_typer(cli_contest.app, name="contest", rich_help_panel=CONTESTS)
         for function in (cli_ratings.rate, cli_ratings.sprt):
             app.command(rich_help_panel=TOURNAMENTS)(function)
     for part in parts:

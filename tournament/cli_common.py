@@ -23,10 +23,12 @@ from workers.sandbox.faults import SandboxRefused
 from workers.sandbox.plain import PlainSandbox
 
 if TYPE_CHECKING:
+    from tournament.store_values import NewEntrant
     from workers.sandbox.host import Sandbox
 
 BOTS: Final = "Bots"
 TOURNAMENTS: Final = "Tournaments"
+CONTESTS: Final = "Contests"
 SERVERS: Final = "Servers"
 """The groups of the help."""
 
@@ -138,6 +140,21 @@ def find_bots(texts: Sequence[str]) -> list[LocalBot]:
         else:
             found.append(_from_path(Path(text), found))
     return found
+
+
+def house_entrants(names: Sequence[str]) -> list[NewEntrant]:
+    """Returns house bots, to be entered in a tournament.
+
+    Raises:
+        Refused: there is no house bot of one of the names.
+    """
+    from tournament.store_values import NewEntrant
+
+    unknown = [name for name in names if name not in bots.NAMES]
+    if unknown:
+        raise Refused(f"no house bot {unknown[0]!r:.60}: expected one of {', '.join(bots.NAMES)}")
+    found = [bots.house_bot(name) for name in names]
+    return [NewEntrant(each.name, each.version, BotSource.of_file(each.code), 0, house=True) for each in found]
 
 
 def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:

@@ -182,11 +182,12 @@ def export(
     tournament: TournamentId = None,
     db: Db = None,
 ) -> None:
-    """Write all that others need to check a tournament: rules, schedule, standings, matches, replays."""
+    """Write all that others need to check a tournament; while standings are held, what ended before."""
     from tournament.export import export_tournament
+    from tournament.store_public import PublicStore
 
-    with closing(open_store(db)) as store:
-        written = export_tournament(store, store.tournament(tournament).id, to)
+    with closing(open_store(db)) as store, closing(PublicStore(store.url)) as public:
+        written = export_tournament(public, store.tournament(tournament).id, to)
     out.print(f"Wrote {', '.join(written)} to {to}", markup=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -17,7 +18,8 @@ from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from bots import house_bot
-from tournament.cli_common import SERVERS, Refused, notes, out, print_json
+from tournament import contest
+from tournament.cli_common import SERVERS, Refused, house_entrants, notes, out, print_json
 from tournament.cli_run import Db, Json, TournamentId, core_count
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
     from workers.sandbox.host import Sandbox
 
 app = typer.Typer()
+logger = logging.getLogger(__name__)
+
+CLOCK_S: Final = 1.0
+"""How often somebody looks whether a contest is to open, close or begin."""
 
 READY_S: Final = 60.0
 """How long a server waits for its database: one that starts or recovers says so for a while."""
@@ -72,7 +78,7 @@ def serve(
         if sys.platform != "linux" and not web_only:
             notes.print("Matches are played on Linux only: this shows what is there and plays nothing.")
         elif store.path is not None and not web_only:
-            arguments = (store.path, lambda: LocalExecutor(jobs or core_count()), stop, [_checks(store)])
+            arguments = (store.path, lambda: LocalExecutor(jobs or core_count()), stop, [_checks(store), _clock(store)])
             player = threading.Thread(target=play_while, args=arguments, name="play")
             player.start()
         # The site's server raises the signal again that ended it: then what plays is to be stopped in good order.
@@ -98,6 +104,20 @@ def _checks(store: Store) -> Callable[[threading.Event], None]:
     source = BotSource.of_file(house.code)
     opponent = Player(house.name, house.version, source.sha256), source
     return lambda stop: Checker(store, opponent, ChildJudge()).run(stop)
+
+
+def _clock(store: Store) -> Callable[[threading.Event], None]:
+    """Returns what opens and closes entries and begins practice rounds, until told to stop."""
+
+    def watch(stop: threading.Event) -> None:
+        while not stop.wait(CLOCK_S):
+            try:
+                for line in contest.tick(store, store.now(), house_entrants):
+                    logger.info("%s", line)
+            except SQLAlchemyError:  # a database that is away for a while must not end this for good
+                logger.warning("the clock of the contests finds no database")
+
+    return watch
 
 
 def make_site(store: Store) -> FastAPI:
@@ -174,6 +194,7 @@ def coordinator(
         threads = [
             threading.Thread(target=loop.run_until_stopped, name="recorder"),
             threading.Thread(target=_checks(store), args=(stop,), name="checks"),
+            threading.Thread(target=_clock(store), args=(stop,), name="clock"),
         ]
         for thread in threads:
             thread.start()

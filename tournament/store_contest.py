@@ -126,6 +126,8 @@ class Contests(Submissions):
             row = lock_tournament(connection, tournament_id)
             if row.state not in BEFORE_START:
                 raise WrongState(f"tournament {tournament_id} is {row.state}: this is settled before the start")
+            if row.closes_at is not None and (values.get("closes_at") or 0) > row.closes_at:
+                act = "extend for all"
             connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(**values))
             note(connection, by, act, f"tournament {tournament_id}", why)
 

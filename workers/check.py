@@ -18,7 +18,7 @@ from tournament.results import FaultReport
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.wire import MatchTask
-from workers.referee import Referee, SeatedBot, Seating
+from workers.referee import Referee, SeatedBot, Seating, read_timings
 
 PROBE_DEALS: Final = 4
 """Deals of a probe (replay format, Seeds: games outside a schedule)."""
@@ -47,6 +47,7 @@ class CheckResult:
         slowest_cpu_s: CPU time of its slowest decision.
         memory_bytes: the most memory it held; None where it cannot be told.
         documents: the replay documents of the probes.
+        deal_cpu_s: CPU time of its decisions per deal, which forecasts are made from; None without a deal.
     """
 
     stage: Stage
@@ -56,6 +57,7 @@ class CheckResult:
     slowest_cpu_s: float
     memory_bytes: int | None
     documents: tuple[dict[str, Any], ...]
+    deal_cpu_s: float | None = None
 
     @classmethod
     def refused(cls, message: str) -> CheckResult:
@@ -85,6 +87,7 @@ class CheckResult:
             "log": self.log,
             "slowest_cpu_s": self.slowest_cpu_s,
             "memory_bytes": self.memory_bytes,
+            "deal_cpu_s": self.deal_cpu_s,
         }
 
 
@@ -115,6 +118,7 @@ def check_bot(
     documents = []
     log, slowest_cpu_s, memory_bytes = "", 0.0, 0
     report, stage = None, Stage.ACCEPTED
+    micros = deals = 0
     for rules in modes:
         probe = replace(rules, deal_limit=PROBE_DEALS)
         key = seeds.match_key(probe, [player.text for player in players], 1)
@@ -127,6 +131,8 @@ def check_bot(
 
         (result,) = Referee(sandbox, sources, watcher=watch).play_match(task)
         faults = tuple(each.fault for each in result.reports)
+        micros += sum(time for seat, time in read_timings(result.timings) if seat in seats)
+        deals += result.deals
         documents.append(document(task.record(1, result.acts, faults)))
         for bot in seen:
             log += bot.log()
@@ -138,7 +144,8 @@ def check_bot(
             stage = Stage.LOADS if report.fault.act < 0 else Stage.PROBE
             break
     line = own_line(report, candidate[1]) if report else None
-    return CheckResult(stage, report, line, log, slowest_cpu_s, memory_bytes or None, tuple(documents))
+    deal_cpu_s = micros / 1e6 / deals if deals else None
+    return CheckResult(stage, report, line, log, slowest_cpu_s, memory_bytes or None, tuple(documents), deal_cpu_s)
 
 
 def own_line(report: FaultReport, source: BotSource) -> int | None:

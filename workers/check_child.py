@@ -98,6 +98,7 @@ def _added(before: CheckResult, last: CheckResult) -> CheckResult:
         slowest_cpu_s=max(before.slowest_cpu_s, last.slowest_cpu_s),
         memory_bytes=max(before.memory_bytes or 0, last.memory_bytes or 0) or None,
         documents=before.documents + last.documents,
+        deal_cpu_s=max((each.deal_cpu_s for each in (before, last) if each.deal_cpu_s is not None), default=None),
     )
 
 

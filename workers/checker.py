@@ -272,6 +272,7 @@ def verdict_of(done: Mapping[str, Any]) -> dict[str, Any]:
         "log": "\n".join(done["log"].splitlines()[-LOG_LINES:])[-_LOG_CHARACTERS:],
         "slowest_cpu_s": done["slowest_cpu_s"],
         "memory_bytes": done["memory_bytes"],
+        "deal_cpu_s": done.get("deal_cpu_s"),
         "probes": len(done["documents"]),
         "python": ".".join(map(str, sys.version_info[:3])),
     }

@@ -53,8 +53,10 @@ def play_game(
     return game, reports
 
 
-def play(store: Store, leased: LeasedMatch, *, worker: str = "tests", faults: bool = False) -> MatchResult:
-    """Plays all games of a leased match, in the last with faults if told so."""
+def play(
+    store: Store, leased: LeasedMatch, *, worker: str = "tests", faults: bool = False, salt: int = 0
+) -> MatchResult:
+    """Plays all games of a leased match, in the last with faults if told so; with another salt other games."""
     tournament, entered = store.tournament(leased.tournament_id), store.entrants(leased.tournament_id)
     rules = tournament.rules
     seed = seeds.deal_seed(tournament.secret, leased.key)
@@ -62,7 +64,7 @@ def play(store: Store, leased: LeasedMatch, *, worker: str = "tests", faults: bo
     results = []
     for number, seats in enumerate(seatings, 1):
         # Patient or the game: seats that mostly pass make longer games, and both kinds of end come up.
-        choices = random.Random(seeds.bot_seed(tournament.secret, leased.key, number, 0))
+        choices = random.Random(seeds.bot_seed(tournament.secret, leased.key, number, salt))
         game, reports = play_game(rules, seed, choices, (1,) if faults and number == len(seatings) else ())
         players = tuple(entered[leased.entrants[place]].player for place in seats)
         record = GameRecord(leased.key, number, rules, seed, players, bytes(game.acts), game.faults)

@@ -1,0 +1,390 @@
+"""The commands `tournament contest …`: what an organiser does from the first plan to the published result."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import random
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.table import Table
+
+from tournament import contest, seeds
+from tournament.cli_common import Refused, RulesOptions, house_entrants, notes, out, print_json, with_rules
+from tournament.cli_run import Db, Jobs, Json, Players, core_count, duration, open_store
+from tournament.contest import Plan
+from tournament.final_order import FinalOrder
+from tournament.models import TournamentState
+from tournament.models_contest import Verdict
+from tournament.planning import Forecast, duration_of
+from tournament.rules import Limits
+from tournament.store import NotFound, Store
+from tournament.store_values import NewTournament, TournamentInfo
+
+NEEDS_RATINGS: Final = "this needs numpy and scipy: install the extra `ratings`"
+
+app = typer.Typer(no_args_is_help=True, help="Organise a contest: plan it, run it, publish it, answer for it.")
+
+Id = Annotated[int | None, typer.Argument(help="The tournament's number (default: the newest).", show_default=False)]
+TheId = Annotated[int, typer.Argument(help="The tournament's number.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it goes to the audit log.")]
+Zone = Annotated[str, typer.Option(help="The time zone of the times given, like Europe/Zurich.")]
+Time = Annotated[str | None, typer.Option(help="A time like '2026-12-01 18:00'.", show_default=False)]
+
+
+@contextmanager
+def _opened(db: str | None) -> Iterator[Store]:
+    """Opens the store; what the contest says no to becomes one line."""
+    with closing(open_store(db)) as store:
+        try:
+            yield store
+        except (NotFound, contest.NotReady) as error:
+            raise Refused(str(error)) from None
+
+
+@app.command()
+@with_rules
+def make(
+    name: Annotated[str, typer.Argument(help="What it is called.")],
+    options: RulesOptions,
+    rounds: Annotated[int | None, typer.Option(help="How often the round robin is played.", min=1)] = None,
+    time_budget: Annotated[str | None, typer.Option(help="Or as often as fits, like 2h.", show_default=False)] = None,
+    house: Annotated[list[str] | None, typer.Option(help="A house bot that plays along; may be repeated.")] = None,
+    opens: Time = None,
+    closes: Time = None,
+    zone: Zone = "UTC",
+    order: Annotated[FinalOrder, typer.Option(help="How the final order is made.")] = FinalOrder.SHARED,
+    anchor: Annotated[str | None, typer.Option(help="The bot that shows 1500.", show_default="simple")] = None,
+    all_bots: Annotated[bool, typer.Option("--all-bots", help="All bots of a contestant enter, not one.")] = False,
+    auto_start: Annotated[bool, typer.Option("--auto-start", help="Start after the close by itself.")] = False,
+    cores: Annotated[int | None, typer.Option(help="Matches side by side, for the forecast.", min=1)] = None,
+    decision_cpu: Annotated[float | None, typer.Option(help="CPU seconds of a decision.")] = None,
+    game_cpu: Annotated[float | None, typer.Option(help="CPU seconds of a game, to begin with.")] = None,
+    deal_cpu: Annotated[float | None, typer.Option(help="CPU seconds added for each deal.")] = None,
+    load_cpu: Annotated[float | None, typer.Option(help="CPU seconds to load a bot.")] = None,
+    memory_mib: Annotated[int | None, typer.Option(help="Memory of a bot.", min=16)] = None,
+    practice_at: Annotated[str | None, typer.Option(help="Practice rounds every day at HH:MM.")] = None,
+    db: Db = None,
+) -> None:
+    """Make a tournament, or practice rounds, with every option; its commitment is shown at once."""
+    if rounds is not None and time_budget is not None:
+        raise Refused("--rounds and --time-budget: expected one of them")
+    names = house_entrants(house or [])
+    given = {
+        "decision_cpu_s": decision_cpu, "game_cpu_s": game_cpu, "deal_cpu_s": deal_cpu, "load_cpu_s": load_cpu,
+        "memory_bytes": None if memory_mib is None else memory_mib << 20,
+    }  # fmt: skip
+    with _opened(db) as store:
+        try:
+            limits = Limits.from_dict({**Limits().to_dict(), **{key: value for key, value in given.items() if value}})
+            plan = Plan(
+                tuple(each.name for each in names), None if time_budget is None else duration_of(time_budget),
+                cores or core_count(), zone, all_bots, auto_start,
+            )  # fmt: skip
+            contest.zone_of(zone)
+            opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
+            if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+                raise ValueError(f"it closes at {closes}, before it opens at {opens}")
+            new = NewTournament(
+                name, options.make(), rounds or 1, contest.new_secret(), limits, order, anchor,
+                opens_at=opens_at, closes_at=closes_at, plan=plan.to_dict(),
+            )  # fmt: skip
+            if practice_at is not None:
+                settings, first = (
+                    contest.practice_settings(new, plan),
+                    contest.next_time(store.now(), practice_at, zone),
+                )
+                number = store.add_practice(name, settings, practice_at, zone, first)
+                out.print(f"Practice rounds {number}: first at {contest.moment_text(first, zone)}", markup=False)
+                return
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        found = store.create(new)
+        out.print(f"Tournament {found}; commitment to its secret {seeds.commitment(new.secret)}", markup=False)
+
+
+@app.command("list")
+def list_(db: Db = None, json: Json = False) -> None:
+    """List tournaments and practice rounds."""
+    with _opened(db) as store:
+        rows = [_row(info) for info in store.tournaments()]
+        for each in store.practices():
+            state = f"every day at {each.at} {each.zone}" if each.next_at is not None else "stopped"
+            rows.append({"practice": each.id, "name": each.name, "state": state, "tournament": each.last_tournament})
+    if json:
+        print_json(rows)
+        return
+    for row in rows:
+        out.print("  ".join(f"{key} {value}" for key, value in row.items() if value is not None), markup=False)
+
+
+def _row(info: TournamentInfo) -> dict[str, Any]:
+    zone = Plan.from_dict(info.plan).zone
+    times = {"opens": info.opens_at, "closes": info.closes_at, "held": info.held_at}
+    shown = {key: None if at is None else contest.moment_text(at, zone) for key, at in times.items()}
+    return {"tournament": info.id, "name": info.name, "mode": info.rules.mode, "state": str(info.state), **shown}
+
+
+@app.command()
+def plan(
+    tournament: Id = None,
+    house: Annotated[list[str] | None, typer.Option(help="The house bots that play along, from now on.")] = None,
+    no_house: Annotated[bool, typer.Option("--no-house", help="No house bot plays along.")] = False,
+    rounds: Annotated[int | None, typer.Option(help="Set the rounds.", min=1)] = None,
+    time_budget: Annotated[str | None, typer.Option(help="Set the time it may take.", show_default=False)] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Say what a start would come to: bots, matches, games, expected time, the worst that the clocks allow."""
+    with _opened(db) as store:
+        info = store.tournament(tournament)
+        changes: dict[str, Any] = {}
+        if house or no_house:
+            changes["house"] = [each.name for each in house_entrants(house or [])]
+        if rounds is not None or time_budget is not None:
+            changes["budget_s"] = None if time_budget is None else _duration(time_budget)
+        if changes:
+            store.replan(info.id, {**Plan.from_dict(info.plan).to_dict(), **changes}, rounds=rounds)
+            info = store.tournament(info.id)
+        entrants = contest.entrants_of(store, info, house_entrants)
+        try:
+            found = contest.forecast_of(store, info, entrants)
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        waiting = store.undecided(info.id, info.closes_at)
+    if json:
+        print_json({"bots": len(entrants), "waiting": waiting, **{n: getattr(found, n) for n in found.__slots__}})
+        return
+    out.print(f"{len(entrants)} bots; {waiting} submissions wait for their verdicts.")
+    out.print(forecast_text(found))
+
+
+def forecast_text(found: Forecast) -> str:
+    """Says a forecast in a sentence."""
+    return (
+        f"{found.rounds} rounds, {found.matches} matches, {found.games} games: about {duration(found.expected_s)} on "
+        f"{found.cores} cores; {duration(found.worst_s)} if every bot uses up every clock in the longest games."
+    )
+
+
+def _duration(text: str) -> float:
+    try:
+        return duration_of(text)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+@app.command()
+def times(
+    tournament: TheId,
+    opens: Time = None,
+    closes: Time = None,
+    zone: Annotated[str | None, typer.Option(help="Time zone (default: the tournament's).")] = None,
+    only: Annotated[str | None, typer.Option("--for", help="Extend the close for this contestant only.")] = None,
+    reason: Reason = "",
+    db: Db = None,
+) -> None:
+    """Set when entries open and close; a later close is an extension, for all or with --for for one."""
+    with _opened(db) as store:
+        info = store.tournament(tournament)
+        zone = zone or Plan.from_dict(info.plan).zone
+        try:
+            opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        if only is not None:
+            store.extend(info.id, store.find_account(only).id, closes_at, why=reason)
+        else:
+            store.set_times(info.id, opens_at or info.opens_at, closes_at or info.closes_at, why=reason)
+        contest.tick(store, store.now(), house_entrants)
+        shown = _row(store.tournament(tournament))
+        out.print(f"Tournament {tournament} is {shown['state']}, closes {shown['closes'] or 'by hand'}.", markup=False)
+
+
+@app.command()
+def start(
+    tournament: TheId,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Before the close, or without the last verdicts.")] = False,
+    db: Db = None,
+) -> None:
+    """Start: the last accepted version of every contestant that was received in time plays."""
+    with _opened(db) as store:
+        try:
+            found = contest.start(store, tournament, house_entrants, anyway=anyway, now=store.now())
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        out.print(f"Tournament {tournament} runs: {forecast_text(found)}")
+
+
+def _mover(name: str, state: TournamentState, text: str) -> None:
+    def move(tournament: TheId, db: Db = None) -> None:
+        with _opened(db) as store:
+            store.set_state(tournament, state)
+        out.print(f"Tournament {tournament} is {state}.")
+
+    move.__doc__ = text
+    app.command(name)(move)
+
+
+_mover("open", TournamentState.OPEN, "Open entries by hand.")
+_mover("close", TournamentState.CLOSED, "Close entries by hand.")
+_mover("pause", TournamentState.PAUSED, "Hand out no more matches; those that are being played are recorded.")
+_mover("continue", TournamentState.RUNNING, "Go on after a pause.")
+
+
+@app.command()
+def cancel(tournament: TheId, db: Db = None) -> None:
+    """Cancel a tournament: what is not played stays unplayed."""
+    with _opened(db) as store:
+        out.print(f"{store.cancel(tournament)} matches are not played any more.")
+
+
+@app.command()
+def hold(tournament: TheId, db: Db = None) -> None:
+    """Hold the standings: all but organisers see only what has ended up to now."""
+    with _opened(db) as store:
+        store.hold(tournament, store.now())
+    out.print(f"The standings of tournament {tournament} are held.")
+
+
+@app.command()
+def publish(tournament: TheId, db: Db = None) -> None:
+    """Publish held standings, and with them the secret if the tournament has ended."""
+    with _opened(db) as store:
+        store.hold(tournament, None)
+        info = store.tournament(tournament)
+    out.print(
+        f"Published. {f'The secret is {info.secret}' if info.secret_is_out else f'It is {info.state}.'}", markup=False
+    )
+
+
+@app.command()
+def void(
+    tournament: TheId,
+    numbers: Annotated[list[int], typer.Argument(help="Numbers of matches.")],
+    reason: Annotated[str, typer.Option(help="Why; it is public.")],
+    db: Db = None,
+) -> None:
+    """Take results out and have the matches played again."""
+    with _opened(db) as store:
+        for number in numbers:
+            store.void(tournament, number, reason)
+    out.print(f"{len(numbers)} matches are played again.")
+
+
+@app.command()
+def retry(tournament: TheId, db: Db = None) -> None:
+    """Play matches again that failed through our fault."""
+    with _opened(db) as store:
+        out.print(f"{store.retry(tournament)} matches are played again.")
+
+
+@app.command()
+def disqualify(
+    tournament: TheId,
+    bot: Annotated[str, typer.Argument(help="A bot, or name:version.")],
+    reason: Annotated[str | None, typer.Option(help="Why; it is public.", show_default=False)] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Re-instate it.")] = False,
+    db: Db = None,
+) -> None:
+    """Disqualify a bot for a reason, or re-instate it; its matches stay."""
+    if (reason is None) != undo:
+        raise Refused("disqualify: expected --reason, or --undo to re-instate")
+    with _opened(db) as store:
+        found = [each for each in store.entrants(tournament) if bot in (each.text, each.name)]
+        if len(found) != 1:
+            raise Refused(f"{bot!r:.60} names {len(found)} bots of tournament {tournament}: expected one")
+        store.disqualify(tournament, found[0].position, reason)
+    out.print(f"{found[0].text} is {'re-instated' if undo else 'disqualified'}.")
+
+
+@app.command()
+def announce(
+    text: Annotated[str, typer.Argument(help="What all shall read.")],
+    tournament: Annotated[int | None, typer.Option(help="On the page of this tournament only.")] = None,
+    db: Db = None,
+) -> None:
+    """Put a text on the site, for all."""
+    with _opened(db) as store:
+        if tournament is not None:
+            store.tournament(tournament)
+        out.print(f"Announcement {store.announce_text(text, tournament)}.")
+
+
+@app.command("stop-practice")
+def stop_practice(number: Annotated[int, typer.Argument(help="Of the practice rounds.")], db: Db = None) -> None:
+    """End practice rounds."""
+    with _opened(db) as store:
+        store.stop_practice(number)
+
+
+@app.command()
+def grades(tournament: Id = None, db: Db = None) -> None:
+    """Print the grade CSV: contestant, bot, version, place, and how it stands to each house bot."""
+    try:
+        from tournament.archive import grade_rows
+    except ImportError:
+        raise Refused(NEEDS_RATINGS) from None
+    with _opened(db) as store:
+        writer = csv_module.writer(sys.stdout, lineterminator="\n")
+        # Names are foreign text: a spreadsheet shall not take one for a formula.
+        for row in grade_rows(store, store.tournament(tournament).id):
+            writer.writerow([f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell for cell in row])
+
+
+@app.command()
+def archive(
+    to: Annotated[Path, typer.Option(help="The folder to write.")], tournament: Id = None, db: Db = None
+) -> None:
+    """Write everything there is of a tournament: not for the public."""
+    try:
+        from tournament.archive import write_archive
+    except ImportError:
+        raise Refused(NEEDS_RATINGS) from None
+    with _opened(db) as store:
+        out.print(f"Wrote {', '.join(write_archive(store, store.tournament(tournament).id, to))} to {to}", markup=False)
+
+
+@app.command()
+def audit(
+    limit: Annotated[int, typer.Option(help="How many lines.", min=1)] = 50, db: Db = None, json: Json = False
+) -> None:
+    """Show the last acts of organisers."""
+    with _opened(db) as store:
+        lines = store.audit_log(limit)
+    if json:
+        print_json([{name: getattr(line, name) for name in line.__slots__} for line in lines])
+        return
+    shown = Table("time", "account", "act", "on", "why", title="Audit log, newest first", title_justify="left")
+    for line in lines:
+        who = "command" if line.account_id is None else str(line.account_id)
+        shown.add_row(contest.moment_text(line.at, "UTC"), who, line.act, line.subject, line.reason)
+    out.print(shown)
+
+
+@app.command()
+def repeat(
+    tournament: Id = None,
+    share: Annotated[float, typer.Option(help="Share of the matches, drawn by chance.", min=0, max=1)] = 0.02,
+    numbers: Annotated[list[int] | None, typer.Option("--match", help="These matches instead.")] = None,
+    jobs: Jobs = None,
+    db: Db = None,
+) -> None:
+    """Play a sample again on this machine; say of each difference whether it is the bot's doing or a worker's."""
+    from workers.repeat import repeat_matches
+
+    name = socket.gethostname()
+    with _opened(db) as store, closing(Players(jobs or core_count())) as players:
+        info = store.tournament(tournament)
+        recorded = [row.number for row in store.match_rows(info.id)]
+        sample = random.SystemRandom().sample(recorded, min(len(recorded), max(1, round(share * len(recorded)))))
+        worst = Verdict.SAME
+        for found in repeat_matches(store, info.id, sorted(numbers or sample), players.executor(), name):
+            notes.print(f"match {found.number}: {found.verdict} {found.text}", markup=False)
+            worst = worst if found.verdict is Verdict.SAME else found.verdict
+    raise typer.Exit(0 if worst is Verdict.SAME else 1)

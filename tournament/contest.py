@@ -1,0 +1,280 @@
+"""Running contests by the clock: plans, deadlines with their zones, practice rounds, and the start.
+
+Times are seconds since 1970; whoever calls `tick` hands in the time. Several processes may call it: every act is one
+conditional change in the store, so that it happens once.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tournament.final_order import FinalOrder
+from tournament.models import TournamentState
+from tournament.planning import Forecast, forecast
+from tournament.rules import Limits, Rules
+from tournament.schedule import Entry
+from tournament.store import Store, WrongState
+from tournament.store_contest import PracticeInfo, renumbered
+from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
+
+_CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+_SHOWN: Final = "%Y-%m-%d %H:%M"
+
+House = Callable[[Sequence[str]], Sequence[NewEntrant]]
+"""Returns house bots by their names; the core does not know them."""
+
+logger = logging.getLogger(__name__)
+
+
+class NotReady(ValueError):
+    """A tournament cannot start yet; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is settled about a tournament before its start, beside its rules, limits and rounds.
+
+    Attributes:
+        house: the house bots that play along, by name.
+        budget_s: time that it may take: the rounds follow at the start; None if the rounds are set.
+        cores: matches side by side, for the forecast.
+        zone: in which zone its times are shown.
+        all_bots: whether all bots of a contestant enter, not one.
+        auto_start: whether it starts by itself once entries are closed and all of them have their verdicts.
+        practice: whether it is a practice round.
+    """
+
+    house: tuple[str, ...] = ()
+    budget_s: float | None = None
+    cores: int = 1
+    zone: str = "UTC"
+    all_bots: bool = False
+    auto_start: bool = False
+    practice: bool = False
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Reads what `to_dict` wrote; a key that this version does not know is left out."""
+        known = {each.name for each in fields(cls)}
+        given = {name: value for name, value in data.items() if name in known}
+        return cls(**{**given, "house": tuple(given.get("house", ()))})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns all fields as JSON values."""
+        return asdict(self)
+
+
+# Times ---------------------------------------------------------------------------------------------------------------
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Returns a time zone by its name, like ``Europe/Zurich``.
+
+    Raises:
+        ValueError: this machine knows none of this name.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name!r:.60} is no time zone: expected a name like Europe/Zurich, or UTC") from None
+
+
+def moment_of(text: str, zone: str) -> float:
+    """Reads a time like ``2026-12-01 18:00`` in a zone; one that names its own offset keeps it.
+
+    Raises:
+        ValueError: it is none, or the clocks of the zone leave it out.
+
+    >>> moment_of("2026-12-01 18:00", "UTC") - moment_of("2026-12-01 18:00", "Asia/Tokyo")
+    32400.0
+    """
+    try:
+        read = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r:.60} is no time: expected one like 2026-12-01 18:00") from None
+    if read.tzinfo is not None:
+        return read.timestamp()
+    there = read.replace(tzinfo=zone_of(zone))
+    if there.astimezone(UTC).astimezone(there.tzinfo).replace(tzinfo=None) != read:
+        raise ValueError(f"{text} is left out by the clocks of {zone}, which go forward then")
+    return there.timestamp()
+
+
+def moment_text(moment: float, zone: str) -> str:
+    """Writes a time with its zone.
+
+    >>> moment_text(0, "UTC")
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(moment, zone_of(zone)).strftime(f"{_SHOWN} %Z")
+
+
+def next_time(after: float, at: str, zone: str) -> float:
+    """Returns the next moment at which clocks of a zone show ``HH:MM``; where they leave it out, that much later.
+
+    Raises:
+        ValueError: there is no such time or zone.
+    """
+    found = _CLOCK.fullmatch(at)
+    if found is None:
+        raise ValueError(f"{at!r:.20} is no time of day: expected one like 02:00")
+    there = zone_of(zone)
+    day = datetime.fromtimestamp(after, there).replace(
+        hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0
+    )
+    while (moment := day.replace(fold=0).timestamp()) <= after:
+        day += timedelta(days=1)
+    return moment
+
+
+def last_deadline(store: Store, info: TournamentInfo) -> float | None:
+    """Returns until when anybody may hand in for a tournament; None where no time is set."""
+    if info.closes_at is None:
+        return None
+    return max([info.closes_at, *store.extensions(info.id).values()])
+
+
+# Starting ------------------------------------------------------------------------------------------------------------
+
+
+def entrants_of(store: Store, info: TournamentInfo, house: House) -> list[NewEntrant]:
+    """Returns who would enter a tournament if it started now, the house bots of its plan among them."""
+    plan = Plan.from_dict(info.plan)
+    closes_at = info.closes_at if info.state is not TournamentState.OPEN else None
+    return [*store.contest_entries(info.id, closes_at, all_bots=plan.all_bots), *renumbered(house(plan.house))]
+
+
+def forecast_of(store: Store, info: TournamentInfo, entrants: Sequence[NewEntrant]) -> Forecast:
+    """Returns what a tournament will come to with these entrants.
+
+    Raises:
+        ValueError: there is no schedule for them.
+    """
+    plan = Plan.from_dict(info.plan)
+    listed = sorted(entrants, key=lambda entrant: entrant.text)
+    measured = store.deal_seconds(listed)
+    entries = [Entry(entrant.text, entrant.owner) for entrant in listed]
+    deal_s = [measured.get(entrant.text) for entrant in listed]
+    return forecast(
+        info.rules, info.limits, entries, deal_s, plan.cores, rounds=info.rounds, budget_s=plan.budget_s
+    )  # fmt: skip
+
+
+def start(
+    store: Store, tournament_id: int, house: House, *, by: int | None = None, anyway: bool = False, now: float
+) -> Forecast:
+    """Starts a tournament with the last accepted version of every contestant that was received in time.
+
+    Args:
+        store: the store.
+        tournament_id: which.
+        house: gives the house bots.
+        by: the organiser; None is the command line.
+        anyway: also while submissions that were received in time have no verdict yet.
+        now: the time.
+
+    Raises:
+        NotFound: there is no such tournament.
+        WrongState: it has started, or has been cancelled.
+        NotReady: submissions wait for their verdicts, or somebody may still hand in.
+        ValueError: there is no schedule for these entrants.
+    """
+    info = store.tournament(tournament_id)
+    waiting, last = store.undecided(tournament_id, info.closes_at), last_deadline(store, info)
+    if not anyway and last is not None and now < last:
+        raise NotReady(f"entries are open until {moment_text(last, Plan.from_dict(info.plan).zone)}")
+    if not anyway and waiting:
+        raise NotReady(f"{waiting} submissions that were received in time wait for their verdicts")
+    entrants = entrants_of(store, info, house)
+    found = forecast_of(store, info, entrants)
+    store.start(tournament_id, entrants, rounds=found.rounds, by=by, now=now)
+    return found
+
+
+def new_secret() -> str:
+    """Returns the secret of a public contest: 32 random bytes."""
+    return secrets.token_hex(32)
+
+
+# The clock -----------------------------------------------------------------------------------------------------------
+
+
+def tick(store: Store, now: float, house: House) -> list[str]:
+    """Does what is due: opens and closes entries, starts what starts by itself, begins practice rounds.
+
+    Returns:
+        What was done, in words.
+    """
+    done: list[str] = []
+    for tournament_id in store.not_started():
+        try:
+            done += _advance(store, store.tournament(tournament_id), now, house)
+        except NotReady:
+            continue
+        except (WrongState, ValueError) as error:  # another process was first, or there are too few bots
+            logger.warning("tournament %d: %s", tournament_id, error)
+    for practice in store.practices():
+        if practice.next_at is not None and practice.next_at <= now:
+            done += _practise(store, practice, now, house)
+    return done
+
+
+def _advance(store: Store, info: TournamentInfo, now: float, house: House) -> list[str]:
+    done = []
+    plan, last = Plan.from_dict(info.plan), last_deadline(store, info)
+    if info.state is TournamentState.DRAFT and info.opens_at is not None and info.opens_at <= now:
+        store.set_state(info.id, TournamentState.OPEN, now=now)
+        info = store.tournament(info.id)
+        done.append(f"tournament {info.id} is open")
+    if info.state is TournamentState.OPEN and info.closes_at is not None and info.closes_at <= now:
+        store.set_state(info.id, TournamentState.CLOSED, now=now)
+        info = store.tournament(info.id)
+        done.append(f"tournament {info.id} is closed")
+    elif info.state is TournamentState.CLOSED and info.closes_at is not None and now < info.closes_at:
+        store.set_state(info.id, TournamentState.OPEN, now=now)  # the deadline was put off for all
+        done.append(f"tournament {info.id} is open again")
+    elif info.state is TournamentState.CLOSED and plan.auto_start and (last is None or last <= now):
+        start(store, info.id, house, now=now)
+        done.append(f"tournament {info.id} has started")
+    return done
+
+
+def _practise(store: Store, practice: PracticeInfo, now: float, house: House) -> list[str]:
+    """Plays practice rounds that are due; what was missed while nothing ran is made up for once, not once a day."""
+    assert practice.next_at is not None
+    if not store.take_practice(practice.id, practice.next_at, next_time(now, practice.at, practice.zone)):
+        return []
+    new = settings_of(f"{practice.name} {practice.runs + 1}", practice.settings)
+    tournament_id = store.create(new, now=now)
+    try:
+        start(store, tournament_id, house, anyway=True, now=now)
+    except ValueError as error:
+        store.cancel(tournament_id, now=now)
+        logger.warning("practice rounds %d: %s", practice.id, error)
+        return [f"tournament {tournament_id} is cancelled: {error}"]
+    store.note_practice(practice.id, tournament_id)
+    return [f"tournament {tournament_id} has started"]
+
+
+def settings_of(name: str, settings: Mapping[str, Any]) -> NewTournament:
+    """Makes the settings of a practice round, with a secret of its own, from those that were written down."""
+    rules, limits = Rules.from_dict(settings["rules"]), Limits.from_dict(settings["limits"])
+    order, anchor = FinalOrder(settings["final_order"]), settings["anchor"]
+    return NewTournament(
+        name, rules, settings["rounds"], new_secret(), limits, order, anchor, plan=settings["plan"]
+    )  # fmt: skip
+
+
+def practice_settings(new: NewTournament, plan: Plan) -> dict[str, Any]:
+    """Returns what `settings_of` reads."""
+    return {
+        "rules": new.rules.to_dict(), "limits": new.limits.to_dict(), "rounds": new.rounds,
+        "final_order": new.final_order, "anchor": new.anchor, "plan": {**plan.to_dict(), "practice": True},
+    }  # fmt: skip
