@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from dashboard import queries
-from dashboard.field import StandingRow, cell_of, field_of, standing_rows
+from dashboard.field import StandingRow, cell_of, field_of
 from dashboard.match_pages import MatchRow, match_row, moment
 from dashboard.replay_words import FAULT_WORDS
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
@@ -161,7 +161,7 @@ def bot_page(site: Site, name: str, version: int | None, tournament: int | None)
     """Make the page of a bot: what the page and the API show."""
     contest, position = find_bot(site, name, version, tournament)
     field = field_of(site, contest)
-    standings = {(row.bot, row.version): row for row in standing_rows(contest, field)}
+    standings = {(row.bot, row.version): row for row in field.rows}
     entrant = contest.entrants[position]
     standing = standings[entrant.name, entrant.version]
     tally = field.figures.totals[position].tally
@@ -276,9 +276,7 @@ def faults_page(site: Site, request: Request, name: str, version: int | None, to
         private=private,
         groups=_groups(site, contest, position),
         items=tuple(_fault(contest, fault, private) for fault in found),
-        games=next(
-            row.games for row in standing_rows(contest, field) if (row.bot, row.version) == _key(contest, position)
-        ),
+        games=next(row.games for row in field.rows if (row.bot, row.version) == _key(contest, position)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dashboard.charts import Bar, bar, interval_scale
 from tournament.ratings import Block
 from tournament.schedule import games_per_match
-from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Standing, rate
+from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, Standing, rate
 
 if TYPE_CHECKING:
     from dashboard.site import Contest, Site
@@ -19,12 +19,14 @@ CHECKPOINTS = 32  # at most so many points in a history; a fit of 100 bots takes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """The ladder of a tournament at a moment, with its figures and the cells by pair of positions."""
+    """The ladder of a tournament at a moment, with its figures, the cells by pair of positions, and what pages show."""
 
     ladder: Ladder
     figures: Figures
     cells: dict[tuple[int, int], Cell]
-    by_entrant: dict[int, Standing]
+    rows: tuple[StandingRow, ...]
+    verdict: str
+    misfits: tuple[Misfit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class StandingRow:
 
 def field_of(site: Site, contest: Contest) -> Field:
     """Give the rated field of a tournament, worked out anew only when something was recorded or made void."""
-    return site.fields.get((contest.info.id, contest.info.last_order), lambda: _field(site, contest))
+    key = (contest.info.id, contest.info.last_order, contest.entrants)
+    return site.fields.get(key, lambda: _field(site, contest))
 
 
 def _field(site: Site, contest: Contest) -> Field:
@@ -74,7 +77,9 @@ def _field(site: Site, contest: Contest) -> Field:
     names = [entrant.text for entrant in contest.entrants]
     ladder = rate(names, [_block(each) for each in figures.blocks], anchor_of(contest))
     cells = {(cell.first, cell.second): cell for cell in ladder.cells()}
-    return Field(ladder, figures, cells, {row.entrant: row for row in ladder.rows})
+    rows = _standing_rows(contest, ladder, figures)
+    misfits = ladder.lack_of_fit().pairs if len(names) > 2 else ()
+    return Field(ladder, figures, cells, rows, ladder.verdict(), misfits)
 
 
 def anchor_of(contest: Contest) -> str:
@@ -96,16 +101,16 @@ def cell_of(field: Field, one: int, other: int) -> Cell | None:
     return Cell(one, other, cell.matches, 1 - cell.share, 1 - cell.high, 1 - cell.low)
 
 
-def standing_rows(contest: Contest, field: Field) -> tuple[StandingRow, ...]:
+def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[StandingRow, ...]:
     """Make the rows of the standings in their order: ranked bots, then the provisional ones."""
     scale = interval_scale(
         [(row.rating if row.low is None else row.low, row.rating if row.high is None else row.high)
-         for row in field.ladder.rows if row.matches]
+         for row in ladder.rows if row.matches]
     )  # fmt: skip
     per_match = _games_per_match(contest)
     rows = []
-    for row in field.ladder.rows:
-        entrant, totals = contest.entrants[row.entrant], field.figures.totals[row.entrant]
+    for row in ladder.rows:
+        entrant, totals = contest.entrants[row.entrant], figures.totals[row.entrant]
         tally = totals.tally
         low, high = (row.rating if end is None else end for end in (row.low, row.high))
         rows.append(

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from dashboard import queries
 from dashboard.charts import Line, LineChart, line_chart
-from dashboard.field import StandingRow, anchor_of, cell_of, checkpoint_step, field_of, standing_rows
+from dashboard.field import StandingRow, anchor_of, cell_of, checkpoint_step, field_of
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from dashboard.web import csv_text, download
 from tournament.standings import Standing, history
@@ -68,7 +68,6 @@ class MatrixCell:
 class MatrixRow:
     """A bot of the matrix with its cells in the order of the columns."""
 
-    rank: str
     bot: BotRef
     cells: tuple[MatrixCell, ...]
 
@@ -125,12 +124,11 @@ def standings_page(site: Site, tournament: int | None, q: str = "", house: str =
     """Make the leaderboard: what the page and the API show."""
     contest = site.contest(tournament)
     field = field_of(site, contest)
-    rows = standing_rows(contest, field)
+    rows = field.rows
     shown = tuple(row for row in rows if q.lower() in row.bot and not (house == "no" and row.house))
-    misfits = field.ladder.lack_of_fit().pairs[:5] if len(contest.entrants) > 2 else ()
     return StandingsPage(
         tournament=contest.ref,
-        verdict=field.ladder.verdict(),
+        verdict=field.verdict,
         anchor=anchor_of(contest),
         q=q,
         house="no" if house == "no" else "",
@@ -139,7 +137,8 @@ def standings_page(site: Site, tournament: int | None, q: str = "", house: str =
         entrant_count=len(rows),
         groups=len({row.group for row in rows}),
         misfits=tuple(
-            MisfitLine(contest.bot(pair.first), contest.bot(pair.second), pair.share, pair.promised) for pair in misfits
+            MisfitLine(contest.bot(pair.first), contest.bot(pair.second), pair.share, pair.promised)
+            for pair in field.misfits[:5]
         ),
     )
 
@@ -158,7 +157,6 @@ def head_to_head_page(site: Site, tournament: int | None, bots: str = "", show: 
     chosen = chosen_entrants(contest, field, bots, MATRIX_SIZE)
     rows = tuple(
         MatrixRow(
-            str(field.by_entrant[one].rank_low),
             contest.bot(one),
             tuple(_matrix_cell(field, one, other) for other in chosen),
         )
