@@ -202,7 +202,7 @@ class Ladder:
         p = _pairs(self.fit, self.groups)
         enough = (p.matches >= MISFIT_MATCHES) & (self.fit.component[p.first] == self.fit.component[p.second])
         information = p.expected * (1 - p.expected / p.games) / p.matches
-        z = (p.points - p.expected) / np.sqrt(p.residual + PRIOR_MATCHES * information)
+        z = (p.points - p.expected) / np.sqrt(p.residual + PRIOR_MATCHES * np.maximum(information, 1e-9))
         chi2 = float((z[enough] ** 2).sum())
         bots = np.unique(np.concatenate((p.first[enough], p.second[enough])))
         freedom = int(enough.sum()) - len(bots) + len(np.unique(self.fit.component[bots]))
@@ -380,7 +380,7 @@ def _pairs(found: Fit, groups: Sequence[Group]) -> _Pairs:
             games, matches = games[played], group.matches[played]
             sums, squares = group.sums[played, k] / 2, products[played, k]
             mean = games * expit(found.strengths[i] - found.strengths[j])
-            residual = squares - 2 * mean * sums + matches * mean**2
+            residual = np.maximum(squares - 2 * mean * sums + matches * mean**2, 0)
             keys.append(i * count + j)
             values = (matches, games * matches, sums, sums / games, squares / games**2, mean * matches, residual)
             for column, value in zip(columns, values, strict=True):

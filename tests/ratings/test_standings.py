@@ -176,3 +176,11 @@ def test_three_at_a_table_are_rated_by_their_triples() -> None:
     assert [row.name for row in ladder.rows] == ["a", "b", "c"]
     assert {row.comparisons for row in ladder.rows} == {360}
     assert {row.matches for row in ladder.rows} == {30}
+
+
+def test_a_hundred_thousand_clean_wins_break_nothing() -> None:
+    ladder = rate(NAMES[:4], [pair(i, j, 100_000) for i, j in ((0, 1), (1, 2), (2, 3), (0, 3))])
+    assert shown(ladder)
+    assert [row.entrant for row in ladder.rows] == [0, 1, 2, 3]
+    one_upset = rate(NAMES[:3], [pair(0, 1, 100_000, 0, 1), pair(1, 2, 100_000, 1), pair(0, 2, 100_000)])
+    assert shown(one_upset)
