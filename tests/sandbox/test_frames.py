@@ -102,8 +102,8 @@ def test_the_first_message_survives_the_way() -> None:
     source = BotSource.of_files([("bot.py", b"x = 1\n"), ("data/weights 1.json", b"\0\n\xff"), ("empty", b"")])
     message = encode_init(init, source)
     assert INIT_LENGTH.unpack(message[:4])[0] == len(message) - 4
-    assert decode_settings(encode_settings(init)) == (rules, limits)
-    assert decode_init(message[4:], (rules, limits)) == (init, source)
+    assert decode_settings(encode_settings(init)) == (rules, limits, 3)
+    assert decode_init(message[4:]) == ("ab" * 32, source)
 
 
 def test_the_fuzzer_finds_nothing_in_a_bounded_run() -> None:

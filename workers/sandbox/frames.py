@@ -1,8 +1,8 @@
 """The bytes between referee and guest: the first message, answers, error frames. Pure; believes nothing.
 
 The request pipe carries the first message (four bytes of length, a few lines, the files) and then questions, which are
-opaque here except that two bytes of length come first. Rules and limits, the same for all guests of a tournament, go
-to the fork server as JSON, which reads them once; a plain process gets them as a line of its own. The answer pipe
+opaque here except that two bytes of length come first. Rules, limits and seat, the same in game after game, go to the
+fork server as JSON, which reads them once; a plain process gets them as a line of its own. The answer pipe
 carries frames of four bytes, `<HH`: the number of the question and the index into its legal actions. Indexes from
 0xFF00 on are no answers.
 """
@@ -46,9 +46,6 @@ LOAD_KINDS: Final = frozenset({FaultKind.LOAD, FaultKind.MEMORY})
 PLAY_KINDS: Final = frozenset(ERROR_KINDS.values()) - {FaultKind.LOAD}
 
 
-Settings = tuple[Rules, Limits]
-
-
 class BadFrame(Exception):
     """Bytes that are no answer to the question: the fault `protocol`."""
 
@@ -73,38 +70,35 @@ class ErrorFrame:
 
 
 def encode_settings(init: GuestInit) -> bytes:
-    """Returns rules and limits as JSON on one line."""
-    return json.dumps([init.rules.to_dict(), init.limits.to_dict()]).encode()
+    """Returns rules, limits and seat as JSON on one line."""
+    return json.dumps([init.rules.to_dict(), init.limits.to_dict(), init.seat]).encode()
 
 
-def decode_settings(data: bytes) -> Settings:
+def decode_settings(data: bytes) -> tuple[Rules, Limits, int]:
     """Reads what `encode_settings` wrote; it comes from the referee and is believed."""
-    rules, limits = json.loads(data)
-    return Rules.from_dict(rules), Limits.from_dict(limits)
+    rules, limits, seat = json.loads(data)
+    return Rules.from_dict(rules), Limits.from_dict(limits), seat
 
 
 def encode_init(init: GuestInit, source: BotSource) -> bytes:
     """Returns the first message on the request pipe, its length in front."""
-    head = f"{init.seat} {init.random_seed} {len(source.files)}\n"
-    head += "".join(f"{len(content)} {path}\n" for path, content in source.files)
-    payload = b"".join((head.encode(), *(content for _, content in source.files)))
+    sizes = "".join(f"{len(content)} {path}\n" for path, content in source.files)
+    head = f"{init.random_seed} {len(source.files)}\n{sizes}".encode()
+    payload = b"".join((head, *(content for _, content in source.files)))
     return INIT_LENGTH.pack(len(payload)) + payload
 
 
-def decode_init(payload: bytes, settings: Settings) -> tuple[GuestInit, BotSource]:
-    """Reads the first message without its length; it comes from the referee and is believed."""
+def decode_init(payload: bytes) -> tuple[str, BotSource]:
+    """Reads the first message without its length: the random seed and the files; it is believed."""
     line, _, rest = payload.partition(b"\n")
-    seat, random_seed, count = line.decode().split()
-    entries = []
-    for _ in range(int(count)):
-        line, _, rest = rest.partition(b"\n")
-        size, _, path = line.decode().partition(" ")
-        entries.append((path, int(size)))
+    random_seed, count = line.decode().split(" ")
+    lines = rest.split(b"\n", int(count))
     files, start = [], 0
-    for path, length in entries:
-        files.append((path, rest[start : start + length]))
-        start += length
-    return GuestInit(*settings, int(seat), random_seed), BotSource(tuple(files))
+    for line in lines[:-1]:
+        size, _, path = line.decode().partition(" ")
+        files.append((path, lines[-1][start : start + int(size)]))
+        start += int(size)
+    return random_seed, BotSource(tuple(files))
 
 
 def encode_error(number: int, kind: FaultKind, text: str) -> bytes:

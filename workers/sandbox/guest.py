@@ -30,7 +30,6 @@ from workers.sandbox.frames import (
     INIT_LENGTH,
     READY,
     GuestInit,
-    Settings,
     decode_init,
     decode_settings,
     encode_error,
@@ -189,26 +188,31 @@ def _hide_path(function: Any) -> None:
     function.__code__ = function.__code__.replace(co_filename="<sandbox>")
 
 
+def adapter_of(settings: bytes) -> SeatAdapter:
+    """Makes the adapter of a seat whose bot comes later."""
+    return SeatAdapter(*decode_settings(settings))
+
+
 def warm_up() -> None:
     """Loads a bot a few times, before there are guests.
 
     The interpreter writes into code that it runs for the first times, and every page written after the fork is a copy.
     """
-    source = BotSource.of_file(_WARM_UP_BOT)
+    init = GuestInit(Rules.make("cutthroat"), Limits(), 0, "0" * 64)
     for _ in range(20):
-        rules, limits = decode_settings(encode_settings(GuestInit(Rules.make("cutthroat"), Limits(), 0, "")))
-        init, again = decode_init(encode_init(GuestInit(rules, limits, 0, "0"), source)[4:], (rules, limits))
-        SeatAdapter(init.rules, init.limits, init.seat).load(again, init.random_seed)
+        random_seed, source = decode_init(encode_init(init, BotSource.of_file(_WARM_UP_BOT))[INIT_LENGTH.size :])
+        adapter_of(encode_settings(init)).load(source, random_seed)
         sys.meta_path[:] = sys.meta_path[-1:]
         sys.modules.pop(MODULE)
     linecache.clearcache()
 
 
-def serve(request_fd: int, answer_fd: int, settings: Settings, log: BoundedLog) -> NoReturn:
+def serve(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog) -> NoReturn:
     """Plays one bot at one seat until the referee ends this process."""
     read, write, pack = os.read, os.write, ANSWER.pack
     pending = log.pending
-    answer = _load(request_fd, answer_fd, settings, log)
+    _load(request_fd, answer_fd, adapter, log)
+    answer = adapter.answer
     write(answer_fd, READY)
     while True:
         data = read(request_fd, _READ_BYTES)
@@ -228,23 +232,21 @@ def serve(request_fd: int, answer_fd: int, settings: Settings, log: BoundedLog) 
         write(answer_fd, frame)
 
 
-def _load(request_fd: int, answer_fd: int, settings: Settings, log: BoundedLog) -> Callable[[bytes], tuple[int, int]]:
+def _load(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog) -> None:
     (length,) = INIT_LENGTH.unpack(_read_exactly(request_fd, INIT_LENGTH.size))
-    init, source = decode_init(_read_exactly(request_fd, length), settings)
+    random_seed, source = decode_init(_read_exactly(request_fd, length))
     if "numpy" in sys.modules:
         # Forked from one process, all guests would have the same state of the legacy generator.
-        sys.modules["numpy"].random.seed(int(init.random_seed[:8], 16))
-    adapter = SeatAdapter(init.rules, init.limits, init.seat)
+        sys.modules["numpy"].random.seed(int(random_seed[:8], 16))
     gc.enable()
     try:
-        adapter.load(source, init.random_seed)
+        adapter.load(source, random_seed)
         log.flush()
     except BotError as error:
         log.flush()
         os.write(answer_fd, encode_error(0, error.kind, error.text))
         _read_exactly(request_fd, 1)
         os._exit(0)
-    return adapter.answer
 
 
 def _read_exactly(descriptor: int, size: int) -> bytes:
@@ -268,7 +270,7 @@ def main() -> NoReturn:
     settings = bytearray()
     while not settings.endswith(b"\n"):
         settings += _read_exactly(request_fd, 1)
-    serve(request_fd, answer_fd, decode_settings(bytes(settings)), log)
+    serve(request_fd, answer_fd, adapter_of(bytes(settings)), log)
 
 
 if __name__ == "__main__":

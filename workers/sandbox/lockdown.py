@@ -102,7 +102,7 @@ class Lockdown:
     """Everything a guest needs to lock itself down, prepared while nothing untrusted is near."""
 
     def __init__(self, layers: Layers, uid_base: int) -> None:
-        """Prepares all layers.
+        """Prepares all layers, and restricts this process in what its guests inherit and it does not need itself.
 
         Args:
             layers: which of them to use.
@@ -117,20 +117,39 @@ class Lockdown:
         self._layers = layers
         self._uid_base = uid_base
         self._pid = os.getpid()
-        # Made once: making an array type costs a guest more than the calls.
-        self._cap_header = (ctypes.c_uint32 * 2)(_CAP_VERSION_3, 0)
-        self._no_caps = (ctypes.c_uint32 * 6)()
         self.landlock_abi = self._landlock_version() if layers.landlock else 0
-        self._ruleset_fd = self._make_ruleset() if self.landlock_abi else -1
-        self._self_test: list[tuple[str, list[ctypes.c_long]]] = []
+        # Arguments are made here once: in a guest, making them costs more than the calls.
+        restrict = (_SYS_LANDLOCK_RESTRICT, self._make_ruleset(), 0) if self.landlock_abi else ()
+        self._restrict = _longs(*restrict)
+        self._parent_death = _longs(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        self._not_dumpable = _longs(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        self._no_capabilities = (
+            ctypes.c_long(_SYS_CAPSET),
+            (ctypes.c_uint32 * 2)(_CAP_VERSION_3, 0),
+            (ctypes.c_uint32 * 6)(),
+        )
+        self._self_test: list[tuple[str, tuple[ctypes.c_long, ...]]] = []
         if layers.seccomp:
             self._compile(_Seccomp())
+
+    def inherit(self) -> None:
+        """Restricts this process, the fork server, in all that guests inherit and it can do without itself.
+
+        Raises:
+            LockdownError: a step failed.
+        """
+        os.umask(0o077)
+        os.chdir("/")
+        _write_oom_score()
+        for name, value in policy.FIXED_RLIMITS.items():
+            self._limit(name, value)
         for capability in range(_LAST_CAP + 1):  # Of no avail without privileges, and not needed then.
-            self._libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0)
-        self._libc.prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0)  # PR_CAP_AMBIENT_CLEAR_ALL
+            self._libc.prctl(*_longs(_PR_CAPBSET_DROP, capability, 0, 0, 0))
+        self._libc.prctl(*_longs(_PR_CAP_AMBIENT, 4, 0, 0, 0))  # PR_CAP_AMBIENT_CLEAR_ALL
+        self._check("no_new_privs", self._libc.prctl(*_longs(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))
 
     def apply(self, slot: int, memory_bytes: int, cpu_s: int) -> None:
-        """Locks the calling process down; the caller has arranged descriptors 0 to 4.
+        """Locks the calling process down, a fork of one that called `inherit`; descriptors 0 to 4 are its own.
 
         Args:
             slot: chooses the user, where we may change it.
@@ -141,30 +160,23 @@ class Lockdown:
             LockdownError: a step failed; the process must end without reading anything.
         """
         os.setsid()
-        os.umask(0o077)
-        os.chdir("/")
-        _write_oom_score()
-        for name, value in policy.FIXED_RLIMITS.items():
-            self._limit(name, value)
+        self._limit("RLIMIT_NOFILE", policy.OPEN_FILES)
+        self._limit("RLIMIT_FSIZE", 0)  # Not in the server: its last words may go to a file.
         self._limit("RLIMIT_CPU", cpu_s)
         self._limit("RLIMIT_AS", memory_bytes)
         if self._layers.own_uid and os.geteuid() == 0:
             self._change_user(self._uid_base + slot)
         self._limit("RLIMIT_NPROC", 0)
-        self._prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal.SIGKILL)
+        self._check("parent-death signal", self._libc.prctl(*self._parent_death))
         if os.getppid() != self._pid:
             raise LockdownError("the fork server has died")
-        self._prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, 0)
-        self._prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
-        self._drop_capabilities()
-        if self._ruleset_fd >= 0:
-            self._check("landlock_restrict_self", self._call(_SYS_LANDLOCK_RESTRICT, self._ruleset_fd, 0))
+        self._check("dumpable", self._libc.prctl(*self._not_dumpable))
+        self._check("capset", self._libc.syscall(*self._no_capabilities))
+        if self._restrict:
+            self._check("landlock_restrict_self", self._libc.syscall(*self._restrict))
         os.closerange(policy.ANSWER_FD + 1, 1 << 20)
         if self._layers.seccomp:
-            self._check(
-                "seccomp",
-                self._libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(self._program), 0, 0),
-            )
+            self._check("seccomp", self._libc.prctl(*self._install))
             self._test_itself()
 
     def _test_itself(self) -> None:
@@ -182,9 +194,6 @@ class Lockdown:
             os.setresuid(uid, uid, uid)
         except PermissionError:
             return  # Root without the capability stays what it is, with no capability left.
-
-    def _drop_capabilities(self) -> None:
-        self._check("capset", self._libc.syscall(_SYS_CAPSET, self._cap_header, self._no_caps))
 
     def _limit(self, name: str, value: int) -> None:
         try:
@@ -213,9 +222,9 @@ class Lockdown:
         code = seccomp.compile()
         self._code = ctypes.create_string_buffer(code, len(code))
         self._program = _Program(len(code) // 8, ctypes.addressof(self._code))
+        self._install = _longs(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(self._program), 0, 0)
         for name, arguments in policy.SELF_TEST:
-            numbers = (seccomp.number(name), *arguments)
-            self._self_test.append((name, [ctypes.c_long(value) for value in numbers]))
+            self._self_test.append((name, _longs(seccomp.number(name), *arguments)))
         self._watch_forbidden_calls(seccomp.number(policy.LAST_CALL))
 
     def _watch_forbidden_calls(self, last_call: int) -> None:
@@ -233,11 +242,8 @@ class Lockdown:
         action = _Action(handler=ctypes.cast(self._handler, ctypes.c_void_p), flags=4)  # SA_SIGINFO
         self._check("sigaction", self._libc.sigaction(policy.SIGSYS, ctypes.byref(action), None))
 
-    def _prctl(self, name: str, option: int, value: int) -> None:
-        self._check(name, self._libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
-
     def _call(self, number: int, *arguments: int) -> int:
-        return int(self._libc.syscall(ctypes.c_long(number), *(ctypes.c_long(value) for value in arguments)))
+        return int(self._libc.syscall(*_longs(number, *arguments)))
 
     def _check(self, name: str, result: int) -> int:
         if result < 0:
@@ -322,6 +328,11 @@ class _Seccomp:
     def _check(what: str, result: int) -> None:
         if result < 0:
             raise LockdownError(f"seccomp rule for {what}: {os.strerror(-result)}")
+
+
+def _longs(*values: int) -> tuple[ctypes.c_long, ...]:
+    """Returns arguments of a C function of variable arguments; without their type, ctypes would pass 32 bits."""
+    return tuple(ctypes.c_long(value) for value in values)
 
 
 def syscall_name(number: int) -> str:

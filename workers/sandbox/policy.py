@@ -132,13 +132,14 @@ LANDLOCK_SCOPES: Final = ((6, 0x3),)  # ABSTRACT_UNIX_SOCKET, SIGNAL
 
 FIXED_RLIMITS: Final = {
     "RLIMIT_CORE": 0,
-    "RLIMIT_FSIZE": 0,
     "RLIMIT_MEMLOCK": 0,
     "RLIMIT_MSGQUEUE": 0,
     "RLIMIT_NICE": 0,
     "RLIMIT_RTPRIO": 0,
     "RLIMIT_SIGPENDING": 16,
-    "RLIMIT_NOFILE": 8,
     "RLIMIT_STACK": 8 << 20,
 }
-"""Soft and hard alike. Memory and CPU follow from the limits of the tournament; processes are set last."""
+"""Soft and hard alike, set in the fork server and inherited."""
+
+OPEN_FILES: Final = 8
+"""A limit of guests alone, as are those of memory and CPU (from the tournament's limits), file size and processes."""

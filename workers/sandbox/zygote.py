@@ -19,13 +19,13 @@ import sys
 from struct import Struct
 from typing import Any, Final, NoReturn
 
-from tournament.rules import Limits, Rules
+from tournament.adapter import SeatAdapter
 from workers.sandbox import guest, policy
-from workers.sandbox.frames import LOCKED, Settings, decode_settings
+from workers.sandbox.frames import LOCKED
 from workers.sandbox.lockdown import Layers, Lockdown, LockdownError, address_space_bytes
 
 SPAWN: Final = Struct("<cIQI")
-"""`S`, the slot, bytes of memory, seconds of CPU at which the kernel kills; behind it rules and limits as JSON."""
+"""`S`, the slot, bytes of memory, seconds of CPU at which the kernel kills; behind it rules, limits and seat."""
 REAP: Final = Struct("<cI")
 SPAWNED: Final = Struct("<cI")
 REAPED: Final = Struct("<ciddQ")
@@ -33,6 +33,7 @@ REAPED: Final = Struct("<ciddQ")
 
 NOT_LOCKED_STATUS: Final = 99
 _CONTROL_FD: Final = 20
+_MANY_SETTINGS: Final = 64
 
 
 def main(argv: list[str]) -> None:
@@ -41,14 +42,17 @@ def main(argv: list[str]) -> None:
     if configuration["cpu"] is not None:
         os.sched_setaffinity(0, {configuration["cpu"]})
     control = _arrange_descriptors(int(argv[1]))
-    try:
-        lockdown = Lockdown(Layers(**configuration["layers"]), configuration["uid_base"])
-    except LockdownError as error:
-        control.send(json.dumps({"refused": str(error)}).encode())
-        return
     modules = guest.import_modules(numpy=configuration["numpy"])
     console = guest.confine_python(refuse_open=False)
     guest.warm_up()
+    try:
+        lockdown = Lockdown(Layers(**configuration["layers"]), configuration["uid_base"])
+        lockdown.inherit()
+    except LockdownError as error:
+        control.send(json.dumps({"refused": str(error)}).encode())
+        return
+    # Seldom, in guests: a bot's young objects are few, and a collection touches all of them.
+    gc.set_threshold(10_000, 10, 10)
     gc.disable()
     gc.collect()
     gc.freeze()
@@ -66,19 +70,23 @@ def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int, console:
     """Forks a guest, or waits for the end of one, whenever the host says so; ends with it."""
     # Not os.fork: what that does in the child is for processes with threads, and touches 200 pages more.
     fork = ctypes.PyDLL(None).fork
-    known, settings = b"", (Rules.make("cutthroat"), Limits())
+    adapters: dict[bytes, SeatAdapter] = {}
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 3, socket.MSG_CMSG_CLOEXEC)
         if not message:
             raise BrokenPipeError("the host has closed the connection")
         if message[:1] == b"S":
             _, slot, memory_bytes, cpu_s = SPAWN.unpack_from(message)
-            encoded = message[SPAWN.size :]
-            if encoded != known:
-                known, settings = encoded, decode_settings(encoded)
+            settings = message[SPAWN.size :]
+            if settings not in adapters:
+                if len(adapters) >= _MANY_SETTINGS:
+                    adapters.clear()
+                adapters[settings] = guest.adapter_of(settings)
             pid = fork()
             if pid == 0:
-                _become_guest(descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s, settings, console)
+                _become_guest(
+                    descriptors, lockdown, slot, base_bytes + memory_bytes, cpu_s, adapters[settings], console
+                )
             for descriptor in descriptors:
                 os.close(descriptor)
             pidfd = os.pidfd_open(pid)
@@ -109,7 +117,7 @@ def _become_guest(
     slot: int,
     memory_bytes: int,
     cpu_s: int,
-    settings: Settings,
+    adapter: SeatAdapter,
     console: guest.BoundedLog,
 ) -> NoReturn:
     try:
@@ -124,7 +132,7 @@ def _become_guest(
         os.write(2, f"{type(error).__name__}: {error}"[:500].encode("utf-8", "replace"))
         os._exit(NOT_LOCKED_STATUS)
     try:
-        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD, settings, console)
+        guest.serve(policy.REQUEST_FD, policy.ANSWER_FD, adapter, console)
     except BaseException as error:  # noqa: BLE001  # the bot broke the loop: an exit like any other
         os.write(2, f"{type(error).__name__}\n"[:200].encode("utf-8", "replace"))
     finally:
