@@ -14,9 +14,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dashboard.auth import signed_in
 from dashboard.charts import Line, LineChart, line_chart
 from dashboard.queries import TIMING
+from dashboard.replay_jumps import Place, deal_position, fault_places
 from dashboard.replay_steps import DECISIONS, Document, StepKind, faults_of, steps_of
 from dashboard.replay_text import strip_tokens, to_text
-from dashboard.replay_view import GameView, Place, StepLink, deal_position, fault_places, game_view
+from dashboard.replay_view import GameView, StepLink, game_view
 from dashboard.replay_words import FAULT_WORDS, bot_names, result_words, side_names
 from dashboard.site import Site, SiteDep
 from dashboard.submit_pages import visible_submission

@@ -12,7 +12,7 @@ from tournament.rules import GameName
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dashboard.replay_view import Place
+    from dashboard.replay_jumps import Place
 
 FAULT_WORDS = {
     "load": "could not be loaded",

@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse
 
 from dashboard.field import StandingRow, field_of
 from dashboard.match_pages import MatchRow, match_row, moment, taken
+from dashboard.replay_jumps import Place
 from dashboard.replay_pages import load_games, make_part, match_id, other_games
-from dashboard.replay_view import Place
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from tournament.models import TournamentState
 

@@ -15,9 +15,10 @@ import yaml
 from starlette.testclient import TestClient
 
 from dashboard.app import create_app
+from dashboard.replay_jumps import Place
 from dashboard.replay_steps import StepKind, steps_of
 from dashboard.replay_text import to_text
-from dashboard.replay_view import Place, game_view
+from dashboard.replay_view import game_view
 from dashboard.web import card_words
 from tests.dashboard.sample import DATA, Sample, add_tournament
 from tests.dashboard.text_form import from_text
