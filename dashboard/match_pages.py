@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, Response
 
 from dashboard.match_view import DealRow, deal_rows
-from dashboard.replay_pages import load_games, match_id, seating_words
+from dashboard.recorded import load_games, match_id, seating_words
 from dashboard.replay_words import FAULT_WORDS, result_words
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from dashboard.web import csv_text, download, fraction
@@ -21,7 +21,7 @@ from tournament.results import comparisons
 from tournament.store_values import MatchFilter
 
 if TYPE_CHECKING:
-    from dashboard.replay_pages import LoadedGame
+    from dashboard.recorded import LoadedGame
     from tournament.store_values import GameInfo, MatchInfo
 
 PAGE = 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -12,19 +11,18 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dashboard.auth import signed_in
-from dashboard.charts import Line, LineChart, line_chart
-from dashboard.queries import TIMING
+from dashboard.charts import LineChart
+from dashboard.recorded import LoadedGame, load_games, match_id, seating_words
 from dashboard.replay_jumps import Place, deal_position, fault_places
 from dashboard.replay_steps import DECISIONS, Document, StepKind, faults_of, steps_of
 from dashboard.replay_text import strip_tokens, to_text
 from dashboard.replay_view import GameView, StepLink, game_view
-from dashboard.replay_words import FAULT_WORDS, bot_names, result_words, side_names
+from dashboard.replay_words import FAULT_WORDS, bot_names, result_words
 from dashboard.site import Site, SiteDep
 from dashboard.submit_pages import visible_submission
 from dashboard.web import download, unchanged
 from tournament.models import MatchState
-from tournament.replay import GameRecord, ReplayError, document, to_line
-from tournament.seeds import seatings
+from tournament.replay import to_line
 from tournament.store import NotFound
 
 if TYPE_CHECKING:
@@ -34,25 +32,6 @@ if TYPE_CHECKING:
 router = APIRouter()
 PROBE = "s"  # begins the names of probes, which belong to submissions and not to matches
 FINISHED_AGE_S = 600  # a recorded game changes only when it is made void, which is rare and shown soon enough
-
-
-@dataclass(frozen=True)
-class LoadedGame:
-    """A document with what checking it said; what only the replay needs is worked out once, when it is asked for."""
-
-    document: Document
-    problem: str
-    timings: bytes
-
-    @cached_property
-    def times(self) -> Mapping[tuple[int, int, int], int]:
-        """The microseconds of each decision by deal, attempt and act."""
-        return decision_times(self.document, self.timings)
-
-    @cached_property
-    def chart(self) -> LineChart | None:
-        """The scores over the deals."""
-        return score_chart(self.document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,71 +115,6 @@ def parse_game(game: str) -> tuple[str, int]:
     return match, int(seating)
 
 
-def match_id(match: MatchInfo) -> str:
-    """Write how addresses name a match."""
-    return f"{match.tournament_id}-{match.number}"
-
-
-def load_games(site: Site, contest: Contest, match: MatchInfo) -> dict[int, LoadedGame]:
-    """Give the documents of a finished match by seating; games that were not kept are left out.
-
-    Making a document plays the game again by the rules from the tournament's secret; with the digest that was recorded
-    this is the whole proof.
-
-    Raises:
-        HTTPException: 409, the match is not complete: the other seatings hold the same cards.
-    """
-    if match.state is not MatchState.DONE:
-        raise HTTPException(409, "The match is not complete. Its games become public together when it is.")
-    digests = {game.seating: game.digest for game in site.store.games(match.id)}
-
-    def load() -> dict[int, LoadedGame]:
-        records = site.store.game_records(contest.info.id, [match.number])
-        return {record.seating: _load(site, match, record, digests) for _, record in records}
-
-    return site.games.get((match.id, match.record_order), load)
-
-
-def _load(site: Site, match: MatchInfo, record: GameRecord, digests: Mapping[int, str]) -> LoadedGame:
-    try:
-        written = document(record)
-    except ReplayError as error:
-        raise HTTPException(500, f"Seating {record.seating} does not play again: {error}") from error
-    problem = ""
-    if written["digest"] != digests.get(record.seating):
-        problem = f"its digest is {written['digest']}, recorded was {digests.get(record.seating)}"
-    return LoadedGame(written, problem, site.store.timings(match.id, record.seating))
-
-
-def decision_times(document: Document, timings: bytes) -> dict[tuple[int, int, int], int]:
-    """Give the microseconds of each answered question by deal, attempt and act.
-
-    The referee writes one record for every question that was answered, in order: a seat that has a choice and is not
-    played by the house. Records that do not fit the game are not shown at all.
-    """
-    records = list(TIMING.iter_unpack(timings)) if len(timings) % TIMING.size == 0 else []
-    found: dict[tuple[int, int, int], int] = {}
-    if not records:
-        return found
-    following = iter(records)
-    for position, entry in enumerate(document["deals"]):
-        for step in steps_of(document, position):
-            if len(step.legal) < 2 or step.kind is StepKind.FAULT or step.seat in step.house:
-                continue
-            seat, micros = next(following, (None, 0))
-            if seat != step.seat:
-                return {}
-            found[entry["deal"], entry["attempt"], step.before] = micros
-    return found
-
-
-def seating_words(contest: Contest, match: MatchInfo, seating: int) -> str:
-    """Name who sits where in a seating, for link titles."""
-    seats = seatings(contest.info.rules, len(match.entrants))[seating - 1]
-    texts = (contest.entrants[match.entrants[place]].text for place in seats)
-    return ", ".join(f"{seat}: {text}" for seat, text in enumerate(texts))
-
-
 def parse_view(hands: str, players: int) -> int | None:
     """Read whose hands are shown; 404 for a seat that the game does not have."""
     if hands in ("", "all"):
@@ -208,20 +122,6 @@ def parse_view(hands: str, players: int) -> int | None:
     if not hands.isdecimal() or int(hands) >= players:
         raise HTTPException(404, f"hands is {hands[:20]!r}: expected all, or a seat from 0 to {players - 1}.")
     return int(hands)
-
-
-def score_chart(document: Document) -> LineChart | None:
-    """Draw the scores over the deals."""
-    scored = [(entry["deal"], entry["scores"]) for entry in document["deals"] if "scores" in entry]
-    if len(scored) < 2:
-        return None
-    zero = [(0.0, 0.0, 0.0, 0.0)]
-    lines = [
-        Line(name, tuple(zero + [(deal, scores[side], scores[side], scores[side]) for deal, scores in scored]))
-        for side, name in enumerate(side_names(document))
-    ]
-    target = document["rules"]["target"]
-    return line_chart("Scores", f"Scores after each deal; target {target}.", "deal", lines, mark=target, height=190.0)
 
 
 def other_games(contest: Contest, match: MatchInfo, seating: int) -> tuple[OtherGame, ...]:

@@ -12,8 +12,9 @@ from starlette.responses import HTMLResponse
 
 from dashboard.field import StandingRow, field_of
 from dashboard.match_pages import MatchRow, match_row, moment, taken
+from dashboard.recorded import load_games, match_id
 from dashboard.replay_jumps import Place
-from dashboard.replay_pages import load_games, make_part, match_id, other_games
+from dashboard.replay_pages import make_part, other_games
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from tournament.models import TournamentState
 
@@ -206,8 +207,8 @@ def live_part(site: Site, contest: Contest) -> LivePart:
         fault_count=sum(totals.faults for totals in field.figures.totals),
         void_count=len(store.voids(info.id)),
         last_result_at=moment(latest[0].recorded_at) if latest else None,
-        stalled_s=waiting if going and waiting > STALLED_S else None,
-        left_s=elapsed / progress.finished * open_matches if going and progress.finished >= 5 else None,
+        stalled_s=waiting if going and info.held_at is None and waiting > STALLED_S else None,
+        left_s=elapsed / progress.finished * open_matches if going and progress.finished >= 5 and info.held_at is None else None,
         now=now,
     )
 
