@@ -12,13 +12,13 @@ from tournament.intake import UploadRefused
 from tournament.settings import SettingsError
 from workers.sandbox.faults import SandboxFailure
 
-LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify"})
+LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify", "join", "submit"})
 """Commands that need neither the store nor the ratings: they start in a fraction of the time without them."""
 
 
 def make_app(command: str = "") -> typer.Typer:
     """Makes the command line; with one of the `LIGHT` commands only what that needs is imported."""
-    from tournament import cli_bots
+    from tournament import cli_bots, cli_remote
 
     app = typer.Typer(
         name="tournament",
@@ -28,12 +28,13 @@ def make_app(command: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    parts = [cli_bots.app]
+    parts = [cli_bots.app, cli_remote.app]
     if command not in LIGHT:
-        from tournament import cli_compare, cli_contest, cli_ratings, cli_run, cli_servers
+        from tournament import cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
 
         parts += [cli_compare.app, cli_run.app, cli_servers.app]
         app.add_typer(cli_contest.app, name="contest", rich_help_panel=CONTESTS)
+        app.add_typer(cli_people.app, name="contestant", rich_help_panel=CONTESTS)
         for function in (cli_ratings.rate, cli_ratings.sprt):
             app.command(rich_help_panel=TOURNAMENTS)(function)
     for part in parts:

@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bots import house_bot
 from tournament import contest
 from tournament.cli_common import SERVERS, Refused, house_entrants, notes, out, print_json
+from tournament.cli_people import claim_line
 from tournament.cli_run import Db, Json, TournamentId, core_count
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
@@ -86,9 +87,12 @@ def serve(
         try:
             if lan:
                 host = "0.0.0.0"  # noqa: S104  # that is what was asked for
-                _say_address(port)
+                base = _say_address(port)
             else:
-                notes.print(f"The site is at http://{host}:{port}/", markup=False)
+                base = f"http://{host}:{port}"
+                notes.print(f"The site is at {base}/", markup=False)
+            if claim := claim_line(store, Settings.from_environment(os.environ).public_url or base):
+                notes.print(claim, markup=False, soft_wrap=True)
             serve_site(site, host, port)
         finally:
             stop.set()
@@ -125,8 +129,10 @@ def make_site(store: Store) -> FastAPI:
     from fastapi import Response
 
     from dashboard.app import create_app
+    from dashboard.auth import Door
 
-    site = create_app(store)
+    settings = Settings.from_environment(os.environ)
+    site = create_app(store, house=house_entrants, door=Door(settings.public_url or "", settings.proxies))
 
     def metrics() -> Response:
         held = [info.id for info in store.tournaments() if info.held_at is not None]
@@ -381,13 +387,14 @@ def _stopped_by_signals() -> threading.Event:
     return stop
 
 
-def _say_address(port: int) -> None:
-    """Prints the address in the local network, and its QR code."""
+def _say_address(port: int) -> str:
+    """Prints the address in the local network and its QR code, and returns it."""
     import segno
 
     url = f"http://{lan_address()}:{port}/"
     notes.print(f"The site is at {url} for everybody in this network, over plain HTTP.", markup=False)
     segno.make(url).terminal(out=sys.stderr, compact=True)
+    return url.rstrip("/")
 
 
 def lan_address() -> str:

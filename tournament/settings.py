@@ -30,12 +30,14 @@ class Settings:
         broker_url: the Redis of a cluster; None on one machine.
         signing_key: signs the matches that leave for workers; never the secret of a tournament.
         public_url: where the site is reached from outside, behind TLS.
+        proxies: whose forwarded headers are believed: addresses or networks, with commas between.
     """
 
     database_url: str = f"sqlite:///{DEFAULT_DATABASE}"
     broker_url: str | None = field(default=None, repr=False)
     signing_key: str | None = field(default=None, repr=False)
     public_url: str | None = None
+    proxies: tuple[str, ...] = ()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], database: str | None = None) -> Settings:
@@ -52,7 +54,8 @@ class Settings:
             database_url(database or secret(environment, "DATABASE_URL") or DEFAULT_DATABASE),
             secret(environment, "BROKER_URL"),
             secret(environment, "SIGNING_KEY"),
-            secret(environment, "PUBLIC_URL"),
+            public_url(secret(environment, "PUBLIC_URL")),
+            tuple(each.strip() for each in (secret(environment, "TRUSTED_PROXY") or "").split(",") if each.strip()),
         )
 
 
@@ -73,6 +76,19 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{variable}_FILE is {path}: {error}") from error
     return text.removesuffix("\n").removesuffix("\r") or None
+
+
+def public_url(text: str | None) -> str | None:
+    """Returns the public address without a slash at its end.
+
+    Raises:
+        SettingsError: it is none, or leads below the root of its host.
+    """
+    if text is None:
+        return None
+    if not re.fullmatch(r"https?://[^/?#@\s]+/?", text):
+        raise SettingsError(f"{PREFIX}PUBLIC_URL is {text!a:.100}: expected https://HOST, without a path")
+    return text.rstrip("/")
 
 
 def database_url(text: str) -> str:

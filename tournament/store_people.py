@@ -244,11 +244,11 @@ class People(Database):
             WrongState: one of its bots still has matches to play, or it is the last organiser.
         """
         with self.write() as connection:
-            _living(connection, account_id)
+            account = _living(connection, account_id)
             others = select(ACCOUNT.c.id).where(
                 ACCOUNT.c.role == Role.ORGANISER, ACCOUNT.c.id != account_id, ACCOUNT.c.erased_at.is_(None)
             )
-            if connection.scalar(others.limit(1)) is None:
+            if account.role == Role.ORGANISER and connection.scalar(others.limit(1)) is None:
                 raise WrongState("this is the only organiser: expected another one first")
             _refuse_if_playing(connection, account_id)
             now = clock(connection)

@@ -1,0 +1,149 @@
+"""The commands of the organiser for people: `contestant add`, `link`, `list`, `rename`, `replace`, `erase`."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from tournament import tokens
+from tournament.cli_common import Refused, out, print_json
+from tournament.cli_run import Db, Json, open_store
+from tournament.models_people import InviteKind
+from tournament.settings import Settings
+from tournament.store import Store
+
+app = typer.Typer(no_args_is_help=True, help="Accounts: add, list, rename, replace a token, erase.")
+
+HOUR_S: Final = 3600.0
+
+Base = Annotated[
+    str | None, typer.Option(help="Address that links begin with (default: TOURNAMENT_PUBLIC_URL, else loopback).")
+]
+Who = Annotated[str, typer.Argument(help="The display name of the account.")]
+
+
+@app.command()
+def add(
+    name: Annotated[str | None, typer.Argument(help="The display name: of one, or of a team.")] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Names in the first column, a line for each.")] = None,
+    links: Annotated[Path | None, typer.Option(help="Write name and link of each into this CSV file.")] = None,
+    base: Base = None,
+    db: Db = None,
+) -> None:
+    """Add an account, or one for each line of a CSV file, and give a link with which its owner gets a token."""
+    if (name is None) == (csv_file is None):
+        raise Refused("contestant add: expected a name, or --csv and a file")
+    names = [name] if name is not None else _names(csv_file)
+    with closing(open_store(db)) as store:
+        made = _kept(lambda: store.add_accounts(names, by=None))
+        rows = [(each, _link(store, base, account)) for each, account in zip(names, made, strict=True)]
+    if links is None:
+        for each, link in rows:
+            out.print(f"{each}: {link}", markup=False)
+        return
+    with links.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("name", "link"))
+        # What a spreadsheet would take for a formula is marked as text.
+        writer.writerows((f"'{each}" if each[0] in "=+-@" else each, link) for each, link in rows)
+    out.print(f"{len(rows)} accounts; their links are in {links}", markup=False)
+
+
+@app.command(name="link")
+def join_link(
+    cap: Annotated[int, typer.Option(help="How many may join with it.", min=1)] = 60,
+    hours: Annotated[float, typer.Option(help="For how long.", min=0)] = 24.0,
+    base: Base = None,
+    db: Db = None,
+) -> None:
+    """Make one link with which many can join."""
+    with closing(open_store(db)) as store:
+        code = tokens.new_code(os.urandom)
+        store.invite(code, InviteKind.JOIN, by=None, cap=cap, ends_at=store.now() + hours * HOUR_S)
+    out.print(f"{_base(base)}/join/{code}", markup=False)
+
+
+@app.command(name="list")
+def list_accounts(db: Db = None, json: Json = False) -> None:
+    """List the accounts."""
+    with closing(open_store(db)) as store:
+        accounts = store.accounts()
+    rows = [
+        {"id": each.id, "name": each.name, "role": str(each.role), "bots": each.bots, "submissions": each.submissions}
+        for each in accounts
+    ]
+    if json:
+        print_json(rows)
+        return
+    for row in rows:
+        out.print(f"{row['id']}  {row['role']:<10}  {row['name']}", markup=False)
+
+
+@app.command()
+def rename(who: Who, name: Annotated[str, typer.Argument(help="The new one.")], db: Db = None) -> None:
+    """Change a display name."""
+    with closing(open_store(db)) as store:
+        account = store.find_account(who)
+        _kept(lambda: store.rename(account.id, name, by=None))
+
+
+@app.command()
+def replace(who: Who, base: Base = None, db: Db = None) -> None:
+    """End all tokens of an account, as when one was lost, and give a link for a new one."""
+    with closing(open_store(db)) as store:
+        account = store.find_account(who)
+        store.revoke_all(account.id, by=None)
+        out.print(_link(store, base, account.id), markup=False)
+
+
+@app.command()
+def erase(who: Who, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, db: Db = None) -> None:
+    """Replace an account, its name, its sources and texts; its bots' names and games stay."""
+    with closing(open_store(db)) as store:
+        account = store.find_account(who)
+        if not yes and not typer.confirm(f"Erase {account.name}, {account.submissions} submissions, for good?"):
+            raise typer.Exit(1)
+        store.erase(account.id, by=None)
+
+
+def claim_line(store: Store, base: str) -> str | None:
+    """Returns the line that a server prints when nobody has claimed it yet; the code of before is no longer good."""
+    if store.has_organiser():
+        return None
+    code = tokens.new_code(os.urandom)
+    store.invite(code, InviteKind.CLAIM, by=None)
+    return f"Nobody organises here yet. Claim this installation: {base}/join/{code}"
+
+
+def _names(path: Path | None) -> list[str]:
+    assert path is not None
+    try:
+        with sys.stdin if str(path) == "-" else path.open(encoding="utf-8-sig", newline="") as file:
+            return [row[0].strip() for row in csv.reader(file) if row and row[0].strip()]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise Refused(f"{path}: cannot be read: {error}") from None
+
+
+def _kept(change: Callable[[], Any]) -> Any:
+    try:
+        return change()
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def _link(store: Store, base: str | None, account_id: int) -> str:
+    code = tokens.new_code(os.urandom)
+    store.invite(code, InviteKind.ACCOUNT, by=None, account_id=account_id)
+    return f"{_base(base)}/join/{code}"
+
+
+def _base(base: str | None) -> str:
+    public = Settings.from_environment(os.environ).public_url
+    return (base or public or "http://127.0.0.1:8000").rstrip("/")

@@ -1,0 +1,106 @@
+"""The commands for taking part in a contest on a server: `join` and `submit`."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from tournament import tokens
+from tournament.cli_common import BOTS, Refused, notes, out, print_json
+from tournament.intake import UploadRefused, read_bot
+from tournament.remote import Remote, RemoteError, upload_of
+
+app = typer.Typer()
+
+POLL_S: Final = 0.5
+EXIT_CODES: Final = {"accepted": 0, "rejected": 1, "failed": 3}
+
+
+@app.command(rich_help_panel=BOTS)
+def join(
+    link: Annotated[str, typer.Argument(help="The link that you were given.")],
+    name: Annotated[str, typer.Option(help="The name that others see: yours, or your team's.")] = "",
+    show: Annotated[bool, typer.Option("--show", help="Print the token instead of keeping it in a file.")] = False,
+) -> None:
+    """Join a contest, claim an installation or take over an account, with a link."""
+    parts = urlsplit(link)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise Refused(f"{link}: expected a link like http://host:8000/join/abcd-efgh-jkmn-pqrs")
+    server = link.partition("/join")[0]
+    body = json_module.dumps({"code": tokens.code_of(link), "name": name}).encode()
+    joined = _asked(lambda: Remote(server).ask("/join", data=body, kind="application/json"))
+    remote = Remote(server, joined["token"])
+    if show:
+        out.print(remote.token, markup=False)
+        return
+    path = remote.keep(os.environ)
+    out.print(f"You are {joined['name']} ({joined['role']}) at {server}; the token is in {path}.", markup=False)
+
+
+@app.command(rich_help_panel=BOTS)
+def submit(
+    bot: Annotated[Path, typer.Argument(help="A file, a folder or a zip.")],
+    name: Annotated[str | None, typer.Option(help="The bot's name (default: the file's).", show_default=False)] = None,
+    note: Annotated[str, typer.Option(help="A note to yourself.")] = "",
+    server: Annotated[
+        str | None, typer.Option(help="The server's address (default: the one joined).", show_default=False)
+    ] = None,
+    wait: Annotated[bool, typer.Option(help="Wait for the verdict.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
+) -> None:
+    """Submit a bot and wait for its verdict: exit status 0 accepted, 1 not, 3 the check failed through the server."""
+    remote = _asked(lambda: Remote.from_settings(os.environ, server))
+    try:
+        file_name, data = upload_of(read_bot(bot))
+    except UploadRefused as refused:
+        raise Refused(f"{bot}: {refused}") from None
+    except OSError as error:
+        raise Refused(f"{bot}: cannot be read: {error.strerror}") from None
+    chosen = name or (bot.resolve().name if bot.is_dir() else bot.stem).lower()
+    query = {"bot": chosen, "file_name": file_name, "note": note}
+    found = _asked(lambda: remote.ask("/submissions", query, data=data, kind="application/octet-stream"))
+    path = f"/submissions/{found['id']}"
+    said = ""
+    while wait and not found["final"]:
+        line = f"{found['stage']}; {found['ahead']} first, about {found['wait_s']:.0f} s"
+        if line != said:
+            said = line
+            notes.print(f"submission {found['id']}: {line}", markup=False)
+        time.sleep(POLL_S)
+        found = _asked(lambda: remote.ask(path))
+    if json:
+        print_json(found)
+    else:
+        _print_verdict(found, remote.server)
+    raise typer.Exit(EXIT_CODES.get(found["state"], 0))
+
+
+def _print_verdict(found: dict[str, Any], server: str) -> None:
+    verdict = found["verdict"]
+    words = {"accepted": f"Accepted as version {found['version']}.", "rejected": f"Not accepted: {found['stage']}."}
+    out.print(f"{found['bot']}: {words.get(found['state'], found['state'])}", markup=False)
+    for reason in verdict.get("reasons", ()):
+        out.print(f"  {reason}", markup=False)
+    fault = verdict.get("fault")
+    for title, text in (
+        ("Traceback", fault["traceback"] if fault else ""),
+        ("It printed last", verdict.get("log", "") if found["state"] != "accepted" else ""),
+        ("What to do", verdict.get("advice", "")),
+    ):
+        if text:
+            out.print(f"{title}:\n{text}".rstrip(), markup=False)
+    out.print(f"{server}{found['page']}", markup=False)
+
+
+def _asked(question: Callable[[], Any]) -> Any:
+    try:
+        return question()
+    except RemoteError as error:
+        raise Refused(str(error)) from None
