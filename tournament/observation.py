@@ -286,7 +286,7 @@ _set_fields, _set_origin = (View.__dict__[name].__set__ for name in ("__dict__",
 class QuestionReader:
     """The bot's half: turns questions into views; what it never needs is never decoded."""
 
-    __slots__ = ("_constant", "_record", "_stream", "last_number", "limits", "rules", "seat")
+    __slots__ = ("_record", "_stream", "last_number", "limits", "rules", "seat")
 
     def __init__(self, rules: Rules, limits: Limits, seat: int) -> None:
         """Starts with an empty table, before the first question of a game."""
@@ -296,7 +296,6 @@ class QuestionReader:
         self.last_number = 0
         self._stream = bytearray()
         self._record = _Record(rules, seat)
-        self._constant = {"rules": rules, "limits": limits, "seat": seat, "side": rules.side_of(seat)}
 
     def read(self, question: bytes) -> tuple[int, Phase, bytes, View]:
         """Reads a question, without its two length bytes.
@@ -350,7 +349,7 @@ class QuestionReader:
         if record.at > end:  # an older view, looked at only now
             record = _Record(self.rules, self.seat)
         record.follow(self._stream, end)
-        _set_fields(view, {**self._constant, "legal": view.legal, **record.fields()})
+        _set_fields(view, record.fields(self.limits, view.legal))
 
 
 _PHASES: Final = (BID, DISCARD, PLAY)
@@ -363,11 +362,12 @@ class _Record:
         self.rules = rules
         self.players = rules.players
         self.seat = seat
+        self.side = rules.side_of(seat)
         self.at = 0
         self.deals_begun = 0
         self.scores: tuple[int, ...] = (0,) * rules.side_count
         self.house: tuple[int, ...] = ()
-        self.history: list[PastDeal] = []
+        self.history: tuple[PastDeal, ...] = ()
         self._begin(0, 0, 0, ())
 
     def _begin(self, number: int, attempt: int, dealer: int, hand: Sequence[int]) -> None:
@@ -389,17 +389,11 @@ class _Record:
         at = self.at
         while at < end:
             code = stream[at]
-            at += 1
             if code < 52:
-                card = CARDS[code]
-                self.trick.append(card)
-                if self.turn == self.seat:
-                    self.hand.remove(card)
-                if len(self.trick) == self.players:
-                    self._trick_ended()
-                else:
-                    self.turn = (self.turn + 1) % self.players
-            elif code & 0xF0 == BID_CODE:
+                at = self._follow_cards(stream, at, end)
+                continue
+            at += 1
+            if code & 0xF0 == BID_CODE:
                 self._bid_made(code & 0x0F)
             elif code & 0xF0 == _HOUSE:
                 self.house = tuple(sorted((*self.house, code & 0x0F)))
@@ -435,29 +429,45 @@ class _Record:
         if (bid == 4 or len(self.bids) == self.players) and self.bidder is not None:
             self.turn = self.leader = self.bidder
 
-    def _trick_ended(self) -> None:
-        trick = tuple(self.trick)
-        if self.trump is None:
-            self.trump = trick[0].suit
-        power = POWER[SUITS.index(self.trump)][trick[0].index // 13]
-        powers = [power[card.index] for card in trick]
-        winner = (self.leader + powers.index(max(powers))) % self.players
-        self.tricks.append(_new_trick(Trick, (self.leader, trick, winner)))
-        self.turn = self.leader = winner
-        self.trick = []
+    def _follow_cards(self, stream: bytearray, at: int, end: int) -> int:
+        """Follows the cards that begin at byte `at`; returns where something else begins."""
+        players, seat, turn, trick = self.players, self.seat, self.turn, self.trick
+        while at < end and (code := stream[at]) < 52:
+            at += 1
+            card = CARDS[code]
+            trick.append(card)
+            if turn == seat:
+                self.hand.remove(card)
+            if len(trick) < players:
+                turn = turn + 1 if turn + 1 < players else 0
+                continue
+            if self.trump is None:
+                self.trump = trick[0].suit
+            power = POWER[SUITS.index(self.trump)][trick[0].index // 13]
+            powers = [power[card.index] for card in trick]
+            leader, turn = self.leader, (self.leader + powers.index(max(powers))) % players
+            self.leader = turn
+            self.tricks.append(_new_trick(Trick, (leader, tuple(trick), turn)))
+            trick.clear()
+        self.turn = turn
+        return at
 
     def _end(self, points: Points | None) -> None:
-        self.history.append(
-            PastDeal(
-                self.number, self.attempt, self.dealer, tuple(self.bids), self.bidder, self.bid, self.trump,
-                tuple(self.tricks), points, self.scores,
-            )
+        past = PastDeal(
+            self.number, self.attempt, self.dealer, tuple(self.bids), self.bidder, self.bid, self.trump,
+            tuple(self.tricks), points, self.scores,
         )  # fmt: skip
+        self.history = (*self.history, past)
 
-    def fields(self) -> dict[str, Any]:
-        """Returns the fields of a view that change."""
+    def fields(self, limits: Limits, legal: tuple[Any, ...]) -> dict[str, Any]:
+        """Returns all fields of a view."""
         trick = tuple(self.trick)
         return {
+            "rules": self.rules,
+            "limits": limits,
+            "seat": self.seat,
+            "side": self.side,
+            "legal": legal,
             "dealer": self.dealer,
             "deal": self.number,
             "attempt": self.attempt,
@@ -471,6 +481,6 @@ class _Record:
             "scores": self.scores,
             "taken": self.taken,
             "discards": self.discards,
-            "history": tuple(self.history),
+            "history": self.history,
             "house": self.house,
         }

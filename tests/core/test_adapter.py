@@ -260,6 +260,7 @@ def test_a_coroutine_is_invalid() -> None:
         (DISCARD, "view.hand", "discard answered AS KS QS 8H 9H 7D AD KD QD: expected 3 different cards"),
         (DISCARD, "['AS', 'AS', 'KS']", "discard answered AS AS KS: expected 3 different cards of the hand"),
         (DISCARD, "['AS', 'KS']", "discard answered AS KS: expected 3 different cards of the hand"),
+        (DISCARD, "['AS', 'AS', 'KS', 'QS']", "discard answered AS AS KS QS: expected 3 different cards of the hand"),
         (DISCARD, "['7C', '8C', '9C']", "discard answered 7C 8C 9C: expected 3 different cards of the hand"),
         (DISCARD, "['AS', '8H', '7D']", "discard answered AS 8H 7D: expected 3 different cards of the hand that leave"),
         (DISCARD, "itertools.repeat('AS')", "discard answered AS AS AS AS AS AS AS AS AS AS: expected 3 different"),
