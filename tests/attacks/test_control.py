@@ -11,7 +11,7 @@ from tests.attacks.arena import all_attacks, attack_with
 from workers.sandbox.host import Sandbox
 from workers.sandbox.lockdown import Layers
 
-PROBES = "a01 a02 a03 a04 b01 c05 c08 c14".split()
+PROBES = "a01 a02 a03 a04 a20 b01 c05 c08 c14".split()
 """Those that only look, or touch nothing but themselves."""
 
 CHANNELS = "m01 m02 m04".split()

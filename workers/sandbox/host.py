@@ -82,7 +82,6 @@ class Sandbox:
     """A fork server with its guests; a context manager.
 
     Attributes:
-        busy: the guest that is waited for, if any; its own business and the watching thread's.
         confinement: which layers hold.
     """
 
@@ -117,7 +116,6 @@ class Sandbox:
         self._watcher: threading.Thread | None = None
         self._wake = threading.Event()
         self._stopped = False
-        self.busy: Guest | None = None
         self.confinement = Confinement()
 
     def __enter__(self) -> Self:
@@ -221,8 +219,6 @@ class Sandbox:
         self._guests.discard(guest)
         if guest in self._unconfirmed:
             self._unconfirmed.remove(guest)
-        if self.busy is guest:
-            self.busy = None
         if not self._guests:
             self._wake.clear()
 
@@ -353,7 +349,7 @@ class Sandbox:
         while not self._stopped:
             self._wake.wait()
             time.sleep(TICK_S)
-            guest = self.busy
+            guest = next((guest for guest in tuple(self._guests) if guest.waited_for), None)
             now_s = time.monotonic()
             current = None if guest is None else (guest, guest.asked_s)
             if guest is None or guest.pid == 0:
@@ -364,7 +360,7 @@ class Sandbox:
             else:
                 meter.feed(now_s)
                 verdict = guest.overdue(meter, now_s)
-                if verdict is not None and self.busy is guest and current == (guest, guest.asked_s):
+                if verdict is not None and guest.waited_for and current == (guest, guest.asked_s):
                     guest.end(verdict)
             watched = current
 

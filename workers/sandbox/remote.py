@@ -38,14 +38,14 @@ HARD_STOP_FACTOR: Final = 10
 _DEATH_TIMEOUT_MS: Final = 2_000
 _MANY: Final = 16_384
 _FORBIDDEN_HEAD: Final = ANSWER.pack(0, FORBIDDEN_INDEX)
+# Looked up once: a question costs a few microseconds in all.
+_now_s, _read, _write = time.monotonic, os.read, os.write
 _unpack_answer: Final[Callable[[bytes], tuple[int, int]]] = ANSWER.unpack
 T = TypeVar("T")
 
 
 class Keeper(Protocol):
     """The sandbox that a guest belongs to."""
-
-    busy: Guest | None
 
     @property
     def idle_bytes(self) -> int:
@@ -67,6 +67,7 @@ class Guest:
     Attributes:
         pid: its number, 0 until the fork server has told it.
         server_pid: its number as the fork server counts.
+        waited_for: whether the referee waits for it right now.
         asked_s: monotonic time of the question (or of the wait for loading) that it has not answered.
         peak_bytes: its largest resident set, known when it is closed.
     """
@@ -88,6 +89,7 @@ class Guest:
         self._named_call: int | None = None
         self.pid = self.server_pid = 0
         self.pidfd = -1
+        self.waited_for = False
         self.asked_s = 0.0
         self.peak_bytes = 0
         os.set_blocking(request_fd, False)
@@ -147,25 +149,24 @@ class Guest:
             SandboxFailure: the sandbox failed; the game is void.
         """
         account = self._account
-        asked_s = time.monotonic()
+        asked_s = _now_s()
         account.deals_begun = deals_begun
         if asked_s - account.read_at_s > UNREAD_S:
             over = account.before_question(self._read_clock(), asked_s)
             if over is not None:
                 raise over
         self.asked_s = asked_s
-        sandbox = self._sandbox
-        sandbox.busy = self
+        self.waited_for = True
         try:
-            sent = os.write(self._request_fd, question)
+            sent = _write(self._request_fd, question)
             if sent != len(question):  # A signal came in between.
                 _write_all(self._request_fd, question[sent:])
-            data = os.read(self._answer_fd, 16)
+            data = _read(self._answer_fd, 16)
         except OSError:  # It died, or closed its end.
             data = b""
         finally:
-            sandbox.busy = None
-        taken_s = time.monotonic() - asked_s
+            self.waited_for = False
+        taken_s = _now_s() - asked_s
         if taken_s < UNREAD_S and len(data) == 4:
             answered, index = _unpack_answer(data)
             if answered == number and index < legal_count:
@@ -192,13 +193,13 @@ class Guest:
 
     def _wait(self, operation: Callable[[], T]) -> T:
         """Does something that may block, under the eye of the watching thread."""
-        self._sandbox.busy = self
+        self.waited_for = True
         try:
             return operation()
         except BadFrame as error:
             raise GuestFault(FaultKind.PROTOCOL, str(error)) from None
         finally:
-            self._sandbox.busy = None
+            self.waited_for = False
             if self._verdict is not None:
                 raise self._verdict
 
