@@ -225,7 +225,10 @@ def match_page(site: Site, text: str) -> MatchPage:
     done = match.state is MatchState.DONE
     loaded = load_games(site, contest, match) if done else {}
     faults = site.store.faults(info.id, match_id=match.id) if match.faults else []
-    rows = deal_rows(info.rules, len(match.entrants), {seating: game.document for seating, game in loaded.items()})
+    points = taken(contest, match)
+    winner = points.index(max(points)) if points and points.count(max(points)) == 1 else None
+    documents = {seating: game.document for seating, game in loaded.items()}
+    rows = deal_rows(info.rules, len(match.entrants), documents, winner)
     return MatchPage(
         tournament=contest.ref,
         match=match_row(contest, match),

@@ -39,17 +39,20 @@ class DealRow:
     deciding: bool
 
 
-def deal_rows(rules: Rules, entrant_count: int, documents: Mapping[int, Document]) -> tuple[DealRow, ...]:
+def deal_rows(
+    rules: Rules, entrant_count: int, documents: Mapping[int, Document], winner: int | None = None
+) -> tuple[DealRow, ...]:
     """Compare the deals of a match's games.
 
     Args:
         rules: the rules of the games.
         entrant_count: how many entrants the match has.
         documents: the replay document of each seating that is at hand.
+        winner: the entrant that took most of the match, None if several did.
 
     Returns:
-        One row per deal; the swing is the distance between the entrants' summed changes, and the deal with the
-        largest decided the match (the first of equals; none where no deal made a difference).
+        One row per deal. Its swing is what the winner gained on the best of the others over all seatings, without a
+        winner the distance between best and worst; the first deal with the largest decided the match, if it is any.
     """
     all_seatings = seeds.seatings(rules, entrant_count)
     columns: list[dict[int, DealCell]] = []
@@ -61,9 +64,11 @@ def deal_rows(rules: Rules, entrant_count: int, documents: Mapping[int, Document
     for deal in range(1, last + 1):
         cells = tuple(column.get(deal) for column in columns)
         totals = tuple(sum(cell.changes[entrant] for cell in cells if cell) for entrant in range(entrant_count))
-        rows.append((deal, cells, totals, max(totals) - min(totals)))
+        others = [total for entrant, total in enumerate(totals) if entrant != winner]
+        swing = max(totals) - min(totals) if winner is None else totals[winner] - max(others)
+        rows.append((deal, cells, totals, swing))
     largest = max((row[3] for row in rows), default=0)
-    decided = next((row[0] for row in rows if row[3] == largest and largest), None)
+    decided = next((row[0] for row in rows if row[3] == largest > 0), None)
     return tuple(DealRow(*row, deciding=row[0] == decided) for row in rows)
 
 

@@ -75,11 +75,15 @@ def test_the_deals_of_all_seatings_add_up_to_the_scores(client: TestClient, tour
         assert totals == expected
 
 
-def test_the_deciding_deal_is_the_one_with_the_widest_swing(client: TestClient) -> None:
-    match = client.get("/api/v1/matches/1-1").json()
-    swings = [row["swing"] for row in match["deals"]]
-    assert match["deciding"]["swing"] == max(swings)
-    assert [row["deciding"] for row in match["deals"]].count(True) == 1
+def test_the_deciding_deal_is_the_one_with_the_widest_swing_for_the_winner(client: TestClient) -> None:
+    for number in range(1, 13):
+        match = client.get(f"/api/v1/matches/1-{number}").json()
+        first, second = match["match"]["taken"]
+        gaps = [row["totals"][0] - row["totals"][1] for row in match["deals"]]
+        swings = [gap if first > second else -gap if second > first else abs(gap) for gap in gaps]
+        assert [row["swing"] for row in match["deals"]] == swings
+        decided = [row["swing"] for row in match["deals"] if row["deciding"]]
+        assert decided == ([max(swings)] if max(swings) > 0 else [])
     assert 'id="decided"' in client.get("/matches/1-1").text
     assert "#decided" in client.get("/matches?tournament=1").text
 
