@@ -1,4 +1,4 @@
-"""counter: remembers every card, counts pips, and bids from what it can win. It never guesses where a card is.
+"""counter: remembers every card, counts pips, and bids from what it can win. It does not look at the score.
 
 The thought that carries it: all six cards of a hand get played. High goes to whoever plays the ace of trumps and Low to
 whoever plays the low trump, so both are settled once trumps are named. *Bidding* is about all four points; *playing*
@@ -15,14 +15,11 @@ VERSION = 1
 PASS_WORTH = 0.6
 """Points that a seat wins on average when another holds the contract: a bid has to promise more."""
 
-WIN_WORTH = 8.0
-"""What winning the game is worth, in points."""
-
-LEFT_TO_OTHERS = {0: 0.5, 2: 0.3, 3: 0.1, 4: 0.0}
-"""How likely an opponent makes a contract above a bid of ours, if it wants one at any price."""
-
 PIP = 0.05
 """What one pip is worth while the Game point is open: some twenty of them win it."""
+
+JACK_KEEP = 0.5
+"""What the jack of trumps is worth in the hand: so often it comes home in the end."""
 
 
 class Bot:
@@ -35,16 +32,16 @@ class Bot:
         for chance in chances:
             spread = [spread[k] * (1 - chance) + (spread[k - 1] * chance if k else 0.0) for k in range(5)]
         bids: list[int] = list(view.legal)
-        return max(bids, key=lambda bid: (worth_of_bid(view, spread, bid), -bid))
+        return max(bids, key=lambda bid: (worth_of_bid(spread, bid), -bid))
 
     def discard(self, view: View) -> tuple[Card, ...]:
         """Keeps the hand that promises most; pips that go count for us already."""
         choices: list[tuple[Card, ...]] = list(view.legal)
+        suit = max("CDHS", key=lambda suit: sum(four_chances(view, suit)))
 
         def worth(cards: tuple[Card, ...]) -> float:
             hand = [card for card in view.hand if card not in cards]
-            best = max(sum(four_chances(view, suit, hand)) for suit in {card.suit for card in hand})
-            return best + PIP * sum(card.pips for card in cards)
+            return sum(four_chances(view, suit, hand)) + PIP * sum(card.pips for card in cards)
 
         return max(choices, key=worth)
 
@@ -83,46 +80,24 @@ def four_chances(view: View, suit: str, hand: Iterable[Card] = ()) -> list[float
     low = (1.0 if 7 in ranks else ours) if wisconsin else none_in_play(rank for rank in out if rank < min(ranks))
     above = none_in_play(rank for rank in out if rank > 11)
     length = len(ranks) + sum(rank > 11 for rank in ranks)
-    jack = min(0.95, above + (1 - above) * 0.12 * length) if 11 in ranks else in_play * 0.08 * length
+    if 11 in ranks:
+        jack = min(0.9, 0.3 + 0.5 * above + 0.04 * length)
+    else:
+        jack = min(0.7, in_play * (0.5 + 0.05 * length) if wisconsin else in_play * 0.08 * length)
     # A trick for each trump that is long or high, and for side aces; Game takes about half of them.
     tricks = sum(max(none_in_play(r for r in out if r > rank), 0.25) for rank in ranks)
     tricks += sum(none_in_play([0]) ** 2 for card in hand if card.suit != suit and card.rank == 14)
     tens = sum(card.pips == 10 for card in hand)
-    game = min(0.95, max(0.05, 0.1 + 0.17 * tricks + 0.05 * tens))
+    base = 0.45 if wisconsin else 0.2 if view.rules.players == 2 else 0.1
+    game = min(0.95, max(0.05, base + 0.17 * tricks + 0.05 * tens))
     return [high, low, jack, game]
 
 
-def worth_of_bid(view: View, spread: list[float], bid: int) -> float:
-    """Returns what a bid promises: points won or lost, the game if it can be won, less what opponents may do."""
-    rules, scores = view.rules, view.scores
-    made = sum(spread[bid:])
-    if bid:
-        worth = sum(points * spread[points] for points in range(bid, 5)) - bid * (1 - made)
-        worth += WIN_WORTH * wins(view, spread, bid)
-    else:
-        worth = PASS_WORTH
-    spoken = {each.seat for each in view.bids}
-    for seat in range(rules.players):
-        if rules.side_of(seat) == view.side or seat in view.house:
-            continue
-        if scores[rules.side_of(seat)] < rules.target - (4 if rules.win != "bid_at_target" else 0):
-            continue
-        if seat not in spoken:
-            worth -= WIN_WORTH * LEFT_TO_OTHERS[max(bid, view.bid)]
-        elif seat == view.bidder and not bid:
-            worth -= WIN_WORTH * 0.6
-    return worth
-
-
-def wins(view: View, spread: list[float], bid: int) -> float:
-    """Returns how likely a bid of ours wins the game with this deal."""
-    rules, score = view.rules, view.scores[view.side]
-    if rules.game == "cutthroat" and bid == 4 and score >= 1:
-        return spread[4]
-    missing = rules.target - score
-    if rules.win == "bid_at_target":
-        return sum(spread[bid:]) if missing <= 0 else 0.0
-    return sum(spread[max(bid, min(missing, 5)) :])
+def worth_of_bid(spread: list[float], bid: int) -> float:
+    """Returns what a bid promises: the points if it is made, less the bid if it is not."""
+    if not bid:
+        return PASS_WORTH
+    return sum(points * spread[points] for points in range(bid, 5)) - bid * sum(spread[:bid])
 
 
 class Table:
@@ -183,12 +158,13 @@ class Table:
                 chance += (1 - chance) * held * 0.7
             else:
                 chance *= 1 - held * 0.9
-        stake = self.pip * (sum(other.pips for other in trick) + 1.5 * len(self.later))
+        stake = self.pip * (sum(other.pips for other in trick) + 0.5 * len(self.later))
         stake += 1.0 if self.jack in trick else 0.0
-        caught = 0.3 if self.jack in self.out and card.suit == self.trump and not view.trick.cards else 0.0
-        return chance * (stake + caught * chance) - (1 - chance) * stake - self.keep(card)
+        return (2 * chance - 1) * stake - self.keep(card)
 
     def keep(self, card: Card) -> float:
         """Returns what a card may still win later."""
+        if card is self.jack:
+            return JACK_KEEP
         higher = sum(1 for other in self.out if other.suit == card.suit and other.rank > card.rank)
         return (0.25 if card.suit == self.trump else 0.1) * 0.6**higher
