@@ -18,7 +18,7 @@ from workers.sandbox.frames import GuestInit
 from workers.sandbox.host import Sandbox
 
 BOTS = Path(__file__).parent / "bots"
-TIGHT = Limits(decision_cpu_s=0.15, game_cpu_s=0.2, deal_cpu_s=0.05, load_cpu_s=0.25, decision_wall_s=0.25)
+TIGHT = Limits(decision_cpu_s=0.1, game_cpu_s=0.1, deal_cpu_s=0.05, load_cpu_s=0.2, decision_wall_s=0.2)
 """For bots that are to run into a limit."""
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.arena import Attack, all_attacks, attack_with, fits
-from tournament.game import FaultKind
 from tournament.intake import UploadRefused, check_upload
 from workers.sandbox.host import Sandbox
 
@@ -25,6 +24,23 @@ ATTACKS = all_attacks()
 ALONE = [attack for attack in ATTACKS if not attack.dual]
 CLOSED = [attack for attack in ATTACKS if attack.dual and attack.name[:3] in ("m01", "m02", "m04", "m20")]
 OPEN = [attack for attack in ATTACKS if attack.dual and attack not in CLOSED]
+
+
+SAYS = {
+    "c06": "forbidden system call: ptrace",
+    "c11": "forbidden system call: io_uring_setup",
+    "d01": "out of memory in play",
+    "d05": r"0\.1\d s CPU in one decision, limit 0\.10 s",
+    "d08": r"0\.\d\d s CPU in loading, limit 0\.20 s",
+    "d16": r"0\.[12]\d s CPU in a game of [1-3] deals, limit 0\.(15|20|25) s",
+    "f03": r"no answer after 0\.\d\d s without waiting for a processor, limit 0\.20 s",
+    "h04": "the process ended with exit status 0",
+    "i01": r"killed by signal 11 \(SIGSEGV\)",
+    # abort() cannot send itself a signal here and falls back on an instruction that is not allowed.
+    "i04": r"killed by signal 11 \(SIGSEGV\)",
+    "k01": r"SyntaxError: expected ':' \(bot\.py, line 2\)",
+}
+"""What the fault's message says, for some."""
 
 
 def test_the_corpus_is_complete() -> None:
@@ -49,6 +65,9 @@ def test_an_attack_comes_to_its_demanded_end(
     assert fits(attack.expect, played.fault), f"{played.fault}; expected {attack.expect}; log {played.logs[0][:500]}"
     assert "PWNED" not in played.logs[0]
     assert "unread" not in played.logs[0]
+    if attack.name[:3] in SAYS:
+        assert played.fault is not None
+        assert re.fullmatch(SAYS[attack.name[:3]], played.fault.message)
     if attack.expect == "plays":
         assert played.answers > 3
         assert "blocked" in played.logs[0] or b'"blocked' not in attack.text
@@ -65,54 +84,13 @@ def test_a_closed_channel_between_partners_tells_nothing(sandbox: Sandbox, canar
 
 
 @pytest.mark.parametrize("attack", OPEN, ids=lambda attack: attack.name)
-def test_a_channel_of_time_cannot_be_closed_and_the_bots_play_on(
-    sandbox: Sandbox, canary: Path, attack: Attack
-) -> None:
-    played = attack_with(sandbox, attack, canary, secret=7)
+def test_a_channel_of_time_cannot_be_closed_and_the_bots_play_on(canary: Path, attack: Attack) -> None:
+    with Sandbox(numpy=False) as sandbox:
+        played = attack_with(sandbox, attack, canary, secret=7)
     assert played.fault is None
     guesses = [line for line in played.logs[2].splitlines() if line.startswith("GUESS")]
     assert guesses
     print(attack.name, "secret 7:", *guesses)
-
-
-def outcome(sandbox: Sandbox, canary: Path, name: str, turn: int = 0) -> tuple[FaultKind | None, str, str]:
-    (attack,) = [attack for attack in ATTACKS if attack.name.startswith(name)]
-    played = attack_with(sandbox, attack, canary, turn)
-    assert played.fault is not None
-    return played.fault.kind, played.fault.message, played.fault.traceback
-
-
-@pytest.mark.parametrize(("name", "call"), [("c06", "ptrace"), ("c11", "io_uring_setup")])
-def test_the_fault_names_the_forbidden_system_call(sandbox: Sandbox, canary: Path, name: str, call: str) -> None:
-    assert outcome(sandbox, canary, name)[:2] == (FaultKind.FORBIDDEN_CALL, f"forbidden system call: {call}")
-
-
-def test_a_limit_is_told_with_the_measured_value(sandbox: Sandbox, canary: Path) -> None:
-    kind, message, _ = outcome(sandbox, canary, "d05")
-    assert kind is FaultKind.TIMEOUT_CPU
-    assert message.endswith("s CPU in one decision, limit 0.15 s")
-    assert re.fullmatch(
-        r"0\.[23]. s CPU in a game of [1-3] deals, limit 0\.(25|30|35) s", outcome(sandbox, canary, "d16")[1]
-    )
-    assert "s CPU in loading, limit 0.25 s" in outcome(sandbox, canary, "d08")[1]
-
-
-def test_signals_and_exit_statuses_are_told(sandbox: Sandbox, canary: Path) -> None:
-    assert outcome(sandbox, canary, "i01")[1] == "killed by signal 11 (SIGSEGV)"
-    # abort() cannot send itself a signal here and falls back on an instruction that is not allowed.
-    assert outcome(sandbox, canary, "i04")[1] == "killed by signal 11 (SIGSEGV)"
-    assert outcome(sandbox, canary, "h04")[1] == "the process ended with exit status 0"
-
-
-def test_memory_without_end_is_a_fault_of_memory(sandbox: Sandbox, canary: Path) -> None:
-    assert outcome(sandbox, canary, "d01")[0] is FaultKind.MEMORY
-
-
-def test_a_syntax_error_is_told_with_its_line(sandbox: Sandbox, canary: Path) -> None:
-    kind, message, traceback = outcome(sandbox, canary, "k01")
-    assert kind is FaultKind.LOAD
-    assert "line 2" in message
-    assert "class Bot\n" in traceback
 
 
 @pytest.mark.parametrize(("name", "reason"), [("k06", "NUL"), ("k10", "encoding")])

@@ -357,3 +357,66 @@ def test_missing_layers_are_told_in_a_line_each() -> None:
 
 def test_an_answer_is_four_bytes() -> None:
     assert struct.calcsize("<HH") == 4
+
+
+class FakeKeeper:
+    """A sandbox that has nothing to keep."""
+
+    idle_bytes = 0
+
+    def confirm(self, guest: Guest) -> None: ...
+
+    def reap(self, guest: Guest) -> tuple[int, float, int]:
+        raise SandboxFailure(f"nothing to reap for {guest}")
+
+    def forget(self, guest: Guest) -> None: ...
+
+
+class StoppedClock:
+    """A process that uses nothing, on a kernel that does not tell what it waits for."""
+
+    def __init__(self, letter: str) -> None:
+        self.letter = letter
+
+    def cpu_s(self) -> float | None:
+        return 0.0
+
+    def queue_delay_s(self) -> float | None:
+        return None
+
+    def state(self) -> str:
+        return self.letter
+
+
+@pytest.mark.parametrize(("letter", "late"), [("S", GuestFault), ("R", SandboxFailure)])
+def test_where_the_kernel_does_not_tell_only_a_sleeping_guest_is_late(letter: str, late: type[Exception]) -> None:
+    ends = (*os.pipe(), *os.pipe(), *os.pipe())
+    guest = Guest(FakeKeeper(), QUIET, ends[1], ends[2], ends[4], b"")
+    guest.pid = (1 << 22) - 1  # nobody's
+    guest._account.loaded(0.0, 0.0)
+    meter = clocks.WallMeter(StoppedClock(letter), 0.0, 1.0)
+    for second in (1.0, 2.0):
+        meter.feed(second)
+    assert guest.overdue(meter, 2.0) is None
+    for second in (3.0, 3.1):
+        meter.feed(second)
+    assert isinstance(guest.overdue(meter, 3.1), late)
+    for end in ends:
+        os.close(end)
+
+
+def test_an_old_fork_server_is_replaced_between_two_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.sandbox.host.GUESTS_PER_SERVER", 3)
+    source, init = BotSource.of_file(bot().encode()), GuestInit(RULES, Limits(), 0, "0" * 64)
+    servers = []
+    with Sandbox(numpy=False) as running:
+        for _ in range(6):
+            pair = [running.spawn(source, init, slot) for slot in range(2)]
+            for guest in pair:
+                guest.wait_ready()
+            assert running._process is not None
+            servers.append(running._process.pid)
+            for guest in pair:
+                guest.close()
+    # The guest that is looked at in the beginning counts too.
+    assert servers[0] != servers[1] == servers[2] != servers[3] == servers[4] != servers[5]

@@ -10,7 +10,7 @@ class Bot:
         return view.legal[0]
 
     def play(self, view):
-        end = time.process_time() + 0.1
+        end = time.process_time() + 0.07
         while time.process_time() < end:
             pass
         return view.legal[0]
