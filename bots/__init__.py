@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-NAMES: Final = ("random", "simple", "counter")
+NAMES: Final = ("random", "simple", "counter", "searcher")
 """The house bots' names, from the weakest to the strongest."""
 
 _VERSION: Final = re.compile(r"^VERSION = ([1-9][0-9]*)$", re.MULTILINE)
