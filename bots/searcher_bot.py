@@ -226,20 +226,21 @@ def keep_for(hand: list[int], suit: int, count: int) -> tuple[int, ...]:
 
 def thumb(deal: Deal, scores: Sequence[int]) -> Any:
     """Returns what a sensible player might do, at little cost."""
-    players, hand, legal = deal.rules.players, deal.hands[deal.seat], deal.legal()
-    if deal.phase is Phase.PLAY and deal.trump >= 0:
+    legal: Any = deal.legal()
+    if deal.trump >= 0:
         return thumb_card(deal, legal)
-    worth = promises(hand, players)
+    hand = deal.hands[deal.seat]
+    worth = promises(hand, deal.rules.players)
     if deal.phase is Phase.BID:
         eager = scores[deal.rules.side_of(deal.seat)] >= deal.rules.target  # only a bidder can win there
-        return max(bid for bid in legal if bid <= max(worth) + eager)  # type: ignore[operator]
+        return max(bid for bid in legal if bid <= max(worth) + eager)
     if deal.phase is Phase.DISCARD:
         cards = keep_for(hand, worth.index(max(worth)), len(deal.taken))
         return cards if cards in legal else legal[0]
-    return max(legal, key=lambda card: (worth[SUIT[card]], card))  # type: ignore[index]
+    return max(legal, key=lambda card: (worth[SUIT[card]], card))
 
 
-def thumb_card(deal: Deal, cards: Any) -> int:
+def thumb_card(deal: Deal, cards: list[int]) -> int:
     """Returns a sensible card: high trumps and aces lead; cheap winners, and tens to the partner."""
     jack = deal.trump * 13 + 9
     if not deal.trick:
