@@ -14,6 +14,7 @@ import ctypes
 import gc
 import json
 import os
+import signal
 import socket
 import sys
 from struct import Struct
@@ -38,6 +39,7 @@ _MANY_SETTINGS: Final = 64
 
 def main(argv: list[str]) -> None:
     """Serves the host until it goes away."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group, and is the host's to handle.
     configuration = json.loads(argv[2])
     if configuration["cpu"] is not None:
         os.sched_setaffinity(0, {configuration["cpu"]})
