@@ -189,7 +189,7 @@ def history_page(site: Site, tournament: int | None, bots: str = "") -> HistoryP
     contest = site.contest(tournament)
     field = field_of(site, contest)
     last = contest.info.last_order
-    step = checkpoint_step(last)
+    step = checkpoint_step(last, len(contest.entrants))
     full = max(0, last // step - (last % step == 0))
     # Old checkpoints stay as they are until a match is made void.
     key = (contest.info.id, step, full, len(site.store.voids(contest.info.id)))

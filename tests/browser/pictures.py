@@ -27,7 +27,7 @@ SAMPLES = (
     Sample(Rules.make("cutthroat", players=2), BOTS, 16, "Spring league", clumsy="greedy", leave=40),
     Sample(Rules.make("wisconsin"), BOTS[:4], 3, "Partners' evening"),
 )
-WIDTHS = (360, 1100)
+SIZES = ((360, 800), (1100, 1200))
 
 
 def main(folder: Path) -> None:
@@ -40,17 +40,17 @@ def main(folder: Path) -> None:
         server.start()
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         for scheme in ("light", "dark"):
-            for width in WIDTHS:
+            for width, height in SIZES:
                 context = browser.new_context(
                     base_url=server.address,
                     color_scheme=scheme,  # type: ignore[arg-type]
-                    viewport={"width": width, "height": 800},
+                    viewport={"width": width, "height": height},
                     reduced_motion="reduce",
                 )
                 page = context.new_page()
                 for name, address in PAGES.items():
                     page.goto(address)
-                    page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=width > 400)
+                    page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
                 context.close()
         browser.close()
         server.stop()

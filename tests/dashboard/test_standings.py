@@ -110,7 +110,7 @@ def test_the_last_point_of_the_history_is_the_standings(busy: TestClient) -> Non
 
 def test_checkpoints_stay_few_and_where_they_are() -> None:
     for last in (1, 33, 1000, 100_000, 10_000_000):
-        step = checkpoint_step(last)
+        step = checkpoint_step(last, 5)
         assert last // step <= 32
         assert step & (step - 1) == 0
 

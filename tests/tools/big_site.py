@@ -11,6 +11,7 @@ played, by chance, and has its replays; the other games have results only.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import statistics
@@ -196,6 +197,7 @@ def measure(path: str, rounds: int) -> None:
     """
     print("| page | tournament | first, ms | median, ms | largest, ms | limit, ms |")
     print("| --- " * 2 + "| ---: " * 4 + "|")
+    gc.freeze()  # as `serve` does
     with Store(path) as store:
         for tournament in (1, 2):
             with TestClient(create_app(store)) as client:
