@@ -41,6 +41,7 @@ from workers.tickets import Tickets
 # As long as games of bots that bid with sense.
 FULL = Rules.make("cutthroat", players=2, deal_limit=12)
 BOTS = 6
+SLOTS = (1, 2, 4, 8, 16, 32, 64)
 TICKS = os.sysconf("SC_CLK_TCK")
 PAIRS = BOTS * (BOTS - 1) // 2
 
@@ -154,7 +155,7 @@ def workers() -> None:
 def slots() -> None:
     seconds = 1.0
     print(f"| slots | matches of {seconds:.0f} s | wall s | matches/s | efficiency |\n|---|---|---|---|---|")
-    for count in (1, 2, 4, 8, 16, 32, 64):
+    for count in SLOTS:
         with cluster() as it:
             it.coordinator()
             url = it.redis.url_of("worker", PASSWORDS["worker"])
