@@ -135,8 +135,7 @@ def make_site(store: Store) -> FastAPI:
     site = create_app(store, house=house_entrants, door=Door(settings.public_url or "", settings.proxies))
 
     def metrics() -> Response:
-        held = [info.id for info in store.tournaments() if info.held_at is not None]
-        return Response(exposition(store, hidden=held), media_type=CONTENT_TYPE)
+        return Response(exposition(store), media_type=CONTENT_TYPE)
 
     site.add_api_route("/metrics", metrics, include_in_schema=False)
     return site

@@ -18,16 +18,10 @@ ALIVE_S: Final = 60.0
 """A worker announces itself every 20 s: who has been silent three times is gone."""
 
 
-def exposition(store: Store, *, hidden: Sequence[int] = ()) -> str:
-    """Returns the metrics of a store.
-
-    Args:
-        store: where they are read.
-        hidden: tournaments whose results are held back from who asks.
-    """
+def exposition(store: Store) -> str:
+    """Returns the metrics of a store; tournaments whose results are held back are left out."""
     now = store.now()
-    shown = {number: each for number, each in gauges(store, now=now).items() if number not in hidden}
-    return "".join(f"{line}\n" for line in (*_tournaments(shown), *_workers(store.workers(), now)))
+    return "".join(f"{line}\n" for line in (*_tournaments(gauges(store, now=now)), *_workers(store.workers(), now)))
 
 
 def _tournaments(shown: dict[int, Gauges]) -> Iterator[str]:

@@ -109,11 +109,13 @@ def cancelled_since(database: Database, seconds: float) -> list[int]:
 
 
 def gauges(database: Database, *, now: float | None = None) -> dict[int, Gauges]:
-    """Returns the figures of all running and paused tournaments, read at one moment."""
+    """Returns the figures of all running and paused tournaments whose results are not held back, at one moment."""
     states = (TournamentState.RUNNING, TournamentState.PAUSED)
     with database.read() as connection:
         moment = clock(connection) if now is None else now
-        query = select(TOURNAMENT.c.id, TOURNAMENT.c.last_order).where(TOURNAMENT.c.state.in_(states))
+        query = select(TOURNAMENT.c.id, TOURNAMENT.c.last_order).where(
+            TOURNAMENT.c.state.in_(states), TOURNAMENT.c.held_at.is_(None)
+        )
         found = connection.execute(query.order_by(TOURNAMENT.c.id)).all()
         return {row.id: _gauges(connection, row.id, row.last_order, moment) for row in found}
 

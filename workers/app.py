@@ -36,6 +36,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "task_acks_on_timeout": True,
     "task_time_limit": 7_200,  # backstop; each message carries its own, from the limits of its tournament
     "worker_prefetch_multiplier": 1,  # a message that waits in a worker is late for another one, and may run twice
+    "worker_proc_alive_timeout": 60,  # on a busy machine a new pool process takes longer than the default 4 s to say so
     "worker_max_tasks_per_child": 200,  # contains what a referee's process may leak
     "worker_cancel_long_running_tasks_on_connection_loss": False,  # the result is still wanted after a blip
     "worker_enable_remote_control": False,  # else any client may broadcast `shutdown` to all workers

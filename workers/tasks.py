@@ -165,6 +165,15 @@ class Player:
         self._waiting = list(Chunk.from_json(message).matches)
         self._beat("started")
         answer = _Answer(self._name, self._broker)
+        try:
+            self._play_all(begun_s, answer)
+        finally:
+            answer.send()  # what was played counts, whatever went wrong after it
+        if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+            logger.error("nothing can be played here: this worker leaves", extra={"worker": self._name})
+            self._leave()
+
+    def _play_all(self, begun_s: float, answer: _Answer) -> None:
         while self._waiting:
             ticket, task = self._waiting[0]
             late = answer.played and self._clock() - begun_s > CHUNK_LIMIT_S
@@ -173,10 +182,6 @@ class Player:
             else:
                 self._play(ticket, task, answer)
             self._waiting.pop(0)
-        answer.send()
-        if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
-            logger.error("nothing can be played here: this worker leaves", extra={"worker": self._name})
-            self._leave()
 
     def close(self) -> None:
         """Ends the sandbox."""
