@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from bdb import BdbQuit
 
 import typer
 
@@ -62,5 +63,5 @@ def main() -> None:
     except SandboxFailure as failure:
         notes.print(f"tournament: the sandbox failed: {failure}", style="red", markup=False)
         sys.exit(3)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BdbQuit):  # Ctrl-C, or the debugger was left
         sys.exit(130)

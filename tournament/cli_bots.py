@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import secrets as random_secrets
-from bdb import BdbQuit
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -35,8 +34,9 @@ from tournament.decision import Decision, decision_at, decision_from, is_decisio
 from tournament.game import Game, acts_in
 from tournament.intake import UploadRefused
 from tournament.kit import starter_bot, write_kit
-from tournament.observation import LENGTH_BYTES, VIEW_FIELDS, QuestionWriter
-from tournament.replay import GameRecord, Player, ReplayError, document, record_of, to_line
+from tournament.observation import VIEW_FIELDS
+from tournament.play import PASSES_THROUGH, play_game
+from tournament.replay import Player, ReplayError, document, record_of, to_line
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.wire import MatchTask
@@ -44,9 +44,6 @@ from workers.check import CheckResult, check_bot
 from workers.referee import Referee, SeatedBot
 
 app = typer.Typer()
-
-PASSES_THROUGH = (KeyboardInterrupt, BdbQuit)
-"""What is no fault of a bot in one process: Ctrl-C, and leaving the debugger."""
 
 Notes = dict[tuple[int, int, int], list[tuple[int, str]]]
 """What bots printed: (deal, attempt, act) to the seat and its text."""
@@ -220,36 +217,15 @@ def _play_sandboxed(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dic
     return document(task.record(result.seating, result.acts, faults)), said, errors
 
 
-def _play_in_process(found: list[LocalBot], task: MatchTask, _: str) -> tuple[dict[str, Any], Notes, list[str]]:
-    (seating, bot_seeds), game = task.bot_seeds[0], Game(task.rules, task.seed)
+def _play_in_process(found: list[LocalBot], task: MatchTask, secret: str) -> tuple[dict[str, Any], Notes, list[str]]:
     sources = {bot.text: bot.source for bot in found}
-    writer = QuestionWriter(game)
-    errors: list[str] = []
-    seats: list[SeatAdapter] = []
-    for seat, position in enumerate(task.seats(seating)):
-        adapter = SeatAdapter(task.rules, task.limits, seat, passes_through=PASSES_THROUGH)
-        seats.append(adapter)
-        try:
-            adapter.load(sources[task.players[position].text], bot_seeds[seat])
-        except BotError as error:
-            if not game.over:
-                game.load_fault(seat, error.kind)
-                errors.append(f"seat {seat} {error.kind}: {error.text}")
-    legal = game.advance()
-    while legal:
-        deal = game.deal
-        assert deal is not None
-        seat = deal.seat
-        message = writer.question(seat, 0, deal.phase, legal)
-        seats[seat].enter()
-        try:
-            game.act_legal(legal[seats[seat].answer(message[LENGTH_BYTES:])[1]])
-        except BotError as error:
-            game.fault(seat, error.kind)
-            errors.append(f"seat {seat} {error.kind}: {error.text}")
-        legal = game.advance()
-    record: GameRecord = task.record(seating, bytes(game.acts), game.faults)
-    return document(record, game), {}, errors
+    texts = [task.players[position].text for position in task.seats(task.bot_seeds[0][0])]
+    played = play_game([sources[text] for text in texts], task.rules, secret, names=texts)
+    faults = played.record.faults
+    errors = [
+        f"seat {fault.seat} {fault.kind}: {error}".rstrip() for fault, error in zip(faults, played.errors, strict=True)
+    ]
+    return played.document(), {}, errors
 
 
 @app.command(rich_help_panel=BOTS)

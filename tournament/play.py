@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from bdb import BdbQuit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +24,10 @@ from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 
 _LIMITS: Final = Limits()
+
+
+PASSES_THROUGH: Final = (KeyboardInterrupt, BdbQuit)
+"""What is no fault of a bot in one process: Ctrl-C, and leaving the debugger."""
 
 
 class Decision:
@@ -151,7 +156,7 @@ class Decisions:
         self._key = seeds.match_key(rules, entrants, 1)
         self._seating = possible.index(table) + 1
         self._adapters = [
-            SeatAdapter(rules, limits, seat, passes_through=(BaseException,) if raise_faults else (KeyboardInterrupt,))
+            SeatAdapter(rules, limits, seat, passes_through=(BaseException,) if raise_faults else PASSES_THROUGH)
             for seat in range(rules.players)
         ]
         self._raise_faults = raise_faults

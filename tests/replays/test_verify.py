@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from tests.replays.games import SECRET, random_record, random_records
 from tournament import seeds, verify
 from tournament.cli import make_app
+from tournament.cli_common import Refused
 from tournament.game import End, FaultKind, Game
 from tournament.replay import GameRecord, Player, ReplayError, digest, document, record_of, to_line
 from tournament.rules import Rules
@@ -382,6 +383,8 @@ def test_one_document_over_many_lines_and_many_on_one_each_are_told_by_content(c
 
 def run(*arguments: str) -> tuple[int, list[str]]:
     result = CliRunner().invoke(make_app("verify"), ["verify", *arguments])
+    if isinstance(result.exception, Refused):  # `main` makes one line and status 2 of it
+        return 2, []
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stdout.splitlines()
 
