@@ -1,4 +1,4 @@
-"""The commands of servers: serve, worker, coordinator, workers, control, migrate, doctor."""
+"""The commands of servers: serve, worker, coordinator, workers, migrate, doctor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -21,11 +20,10 @@ from bots import house_bot
 from tournament import contest
 from tournament.cli_common import SERVERS, Refused, house_entrants, notes, out, print_json
 from tournament.cli_people import claim_line
-from tournament.cli_run import Db, Json, TournamentId, core_count
+from tournament.cli_run import Db, Json, core_count
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
 from tournament.metrics import ALIVE_S, CONTENT_TYPE, exposition
-from tournament.models import TournamentState
 from tournament.replay import Player
 from tournament.settings import Settings
 from tournament.source import BotSource
@@ -252,36 +250,6 @@ def workers(db: Db = None, json: Json = False) -> None:
         values = (row["worker"], alive, slots, row["matches"], row["python"], row["environment"], row["refused"] or "")
         shown.add_row(*map(str, values))
     out.print(shown)
-
-
-class Action(StrEnum):
-    """What an organiser may do with a tournament that has started."""
-
-    PAUSE = "pause"
-    CONTINUE = "continue"
-    CANCEL = "cancel"
-    RETRY = "retry"
-
-
-@app.command(rich_help_panel=SERVERS)
-def control(
-    action: Annotated[Action, typer.Argument(help="retry queues failed matches again.")],
-    tournament: TournamentId = None,
-    db: Db = None,
-) -> None:
-    """Pause, continue or cancel a tournament, or have its failed matches tried again; whoever plays it follows."""
-    with closing(_store(db)) as store:
-        number = store.tournament(tournament).id
-        match action:
-            case Action.PAUSE:
-                store.set_state(number, TournamentState.PAUSED)
-            case Action.CONTINUE:
-                store.set_state(number, TournamentState.RUNNING)
-            case Action.CANCEL:
-                out.print(f"{store.cancel(number)} matches are not played any more.")
-            case Action.RETRY:
-                out.print(f"{store.retry(number)} matches are tried again.")
-        out.print(f"Tournament {number} is {store.tournament(number).state}.")
 
 
 @app.command(rich_help_panel=SERVERS)
