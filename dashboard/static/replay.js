@@ -44,8 +44,10 @@ async function go(href, {push = false, speak = false} = {}) {
   const fresh = holder.content.querySelector('#replay');
   box().replaceWith(fresh);
   fresh.querySelectorAll('details').forEach((item, index) => { item.open = old[index] ?? false; });
-  if (push !== null) history[push ? 'pushState' : 'replaceState'](null, '', href);
-  document.title = fresh.dataset.title + ' · ' + document.title.split(' · ').pop();
+  if (new URL(href, location.href).pathname === location.pathname) { // elsewhere, as on the big screen, the page stays
+    if (push !== null) history[push ? 'pushState' : 'replaceState'](null, '', href);
+    document.title = fresh.dataset.title + ' · ' + document.title.split(' · ').pop();
+  }
   if (focused) (target(focused) ?? fresh.querySelector('.controls a'))?.focus({preventScroll: true});
   if (speak) document.getElementById('spoken').textContent = fresh.querySelector('.sentence').lastChild.textContent;
   const next = target('ArrowRight');
@@ -62,7 +64,7 @@ function start() {
   play.setAttribute('aria-pressed', 'true');
   play.textContent = 'Pause';
   const tick = () => {
-    const next = target('ArrowRight');
+    const next = target('ArrowRight') ?? target(box().parentElement.dataset.onward ?? '');
     if (!next || document.hidden) return stop();
     timer = setTimeout(async () => { await go(next.href); if (timer) tick(); }, 1000 / Number(speed.value));
   };
