@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from dashboard import feed
 from dashboard.bot_pages import BotPage, bot_page
+from dashboard.fairness_pages import FairnessPage, fairness_page
 from dashboard.match_pages import FilterDep, MatchList, MatchPage, match_list, match_page
 from dashboard.problems import PROBLEM_MEDIA_TYPE, Problem
 from dashboard.replay_pages import one_game
@@ -41,7 +42,12 @@ PROBLEM_ANSWERS: dict[int | str, dict[str, Any]] = {
         "description": words,
         "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
-    for status, words in ((404, "there is no such thing"), (422, "a parameter makes no sense"))
+    for status, words in (
+        (401, "the token is not good for anything, or the site is not public"),
+        (404, "there is no such thing"),
+        (422, "a parameter makes no sense"),
+        (429, "too many wrong tokens"),
+    )
 }
 NOT_YET = PROBLEM_ANSWERS | {409: PROBLEM_ANSWERS[404] | {"description": "the match is not complete"}}
 router = APIRouter(prefix="/api/v1", responses=PROBLEM_ANSWERS, tags=["v1"])
@@ -114,6 +120,18 @@ def tournament(request: Request, site: SiteDep, tournament_id: int) -> Response:
 def live(request: Request, site: SiteDep, tournament_id: int) -> Response:
     """Give what moves on the page of a tournament."""
     return answer(request, live_part(site, site.contest(tournament_id)))
+
+
+@router.get(
+    "/tournaments/{tournament_id}/fairness",
+    response_model=FairnessPage,
+    name="get_fairness",
+    operation_id="get_fairness",
+    summary="Fairness",
+)
+def fairness(request: Request, site: SiteDep, tournament_id: int) -> Response:
+    """Give matches per pair, order of seats and worker, voids, and the digest of all results."""
+    return answer(request, fairness_page(site, tournament_id))
 
 
 @router.get(

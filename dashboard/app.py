@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +18,8 @@ from dashboard import (
     api,
     auth,
     bot_pages,
+    contest_pages,
+    fairness_pages,
     match_pages,
     people_api,
     people_pages,
@@ -29,13 +33,15 @@ from dashboard.auth import Door
 from dashboard.feed import Feed
 from dashboard.headers import BodyLimit, SafetyHeaders, SameOrigin
 from dashboard.problems import install_problems
-from dashboard.site import Cache, Site, site_of
+from dashboard.site import Cache, Site, whole_site
 from dashboard.web import THEMES, Renderer
 from tournament.intake import MAX_UPLOAD_BYTES
+from tournament.store_public import PublicStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tournament.contest import House
     from tournament.people import Identity
     from tournament.store import Store
 
@@ -43,7 +49,7 @@ YEAR_S = 31_536_000
 GRACE_S = 3  # open event streams would otherwise keep a stopping server for ever
 PAGES = (
     *(tournament_pages, standings_pages, match_pages, replay_pages, bot_pages, text_pages),
-    *(auth, submit_pages, account_pages, people_pages),
+    *(auth, submit_pages, account_pages, people_pages, contest_pages, fairness_pages),
 )
 DESCRIPTION = """Everything the site shows, from the same queries. Errors are `application/problem+json`; answers carry
 an `ETag`; lists come in pages of 50 with cursors."""
@@ -72,6 +78,7 @@ def create_app(
     sees_private: Callable[[Request, int], bool] = auth.sees_private,
     door: Door = Door(),  # noqa: B008  # a frozen value
     feed: Feed | None = None,
+    house: House = lambda _: (),
 ) -> FastAPI:
     """Make the application over a store.
 
@@ -82,6 +89,7 @@ def create_app(
         sees_private: whether a request may read tracebacks and logs of the bots of an owner (its number).
         door: how the site is reached from outside.
         feed: the source of the live stream, for tests that cannot wait.
+        house: gives house bots by their names, to be entered in contests.
     """
     gate = [Depends(auth.gate), Depends(auth.own_form)]
     app = FastAPI(
@@ -99,6 +107,12 @@ def create_app(
         checkpoints=Cache(8),
     )
     site_of_app: Site = app.state.site
+    public = PublicStore.beside(store)
+    app.state.public_site = replace(
+        site_of_app, store=public, feed=feed or Feed(public), games=Cache(64), fields=Cache(8), checkpoints=Cache(8)
+    )
+    app.state.house = house
+    site_of_app.renderer.notices = lambda: contest_pages.notices(store, clock())
     site_of_app.renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     app.add_middleware(SameOrigin, public_host=door.host)
@@ -118,6 +132,8 @@ def create_app(
 
 def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until a signal comes; open streams are cut after a few seconds."""
+    # What was imported stays: a full collection that looks through all of it holds up a request for 0.15 s.
+    gc.freeze()
     uvicorn.run(
         app,
         host=host,
@@ -146,7 +162,7 @@ def _add_plumbing(app: FastAPI) -> None:
 
     @app.get("/static/{digest}/{name}", name="static", include_in_schema=False)
     def static(request: Request, digest: str, name: str) -> Response:
-        file = site_of(request).renderer.files.get(name)
+        file = whole_site(request).renderer.files.get(name)
         if file is None or file.digest != digest:
             raise HTTPException(404, "No such file.")
         headers = {"cache-control": f"public, max-age={YEAR_S}, immutable"}
@@ -170,7 +186,7 @@ def _add_plumbing(app: FastAPI) -> None:
     @app.get("/readyz", name="readyz", include_in_schema=False)
     def readyz(request: Request) -> Response:
         try:
-            site_of(request).store.tournaments(limit=1)
+            whole_site(request).store.tournaments(limit=1)
         except SQLAlchemyError:
             return PlainTextResponse("the database does not answer, or its tables are missing\n", 503)
         return PlainTextResponse("ready\n")

@@ -20,7 +20,7 @@ from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from dashboard.headers import SAFE_METHODS
-from dashboard.site import Site, SiteDep, site_of
+from dashboard.site import Site, SiteDep, whole_site
 from tournament import tokens
 from tournament.models_people import InviteKind
 from tournament.people import Identity
@@ -119,7 +119,7 @@ def visitor_of(request: Request) -> Identity | None:
 
 
 def _identified(request: Request) -> Identity | None:
-    store = site_of(request).store
+    store = whole_site(request).store
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         found = checked(request, token, lambda: store.identify_token(token))
@@ -165,7 +165,7 @@ def gate(request: Request) -> None:
     """Find out who asks, and keep strangers out of a site that is not public."""
     visitor = visitor_of(request)
     name = getattr(request.scope.get("route"), "name", "")
-    if visitor is None and name not in OPEN_NAMES and not site_of(request).store.options().public:
+    if visitor is None and name not in OPEN_NAMES and not whole_site(request).store.options().public:
         raise _sign_in_first(request)
 
 
@@ -218,7 +218,7 @@ def _sign_in_first(request: Request) -> Exception:
 def to_sign_in(request: Request, _: Exception) -> Response:
     """Lead to the sign-in page and, after a GET, back from there."""
     back = request.url.path if request.method == "GET" else ""
-    return RedirectResponse(site_of(request).renderer.url_for("sign_in", {"next": back}), 303)
+    return RedirectResponse(whole_site(request).renderer.url_for("sign_in", {"next": back}), 303)
 
 
 def own_path(text: str) -> str:
@@ -233,7 +233,7 @@ def own_path(text: str) -> str:
 
 def open_session(request: Request, answer: Response, identity: Identity) -> None:
     """Sign an account in on this browser; the session that it had before is over."""
-    store, old = site_of(request).store, request.cookies.get(cookie_name(request))
+    store, old = whole_site(request).store, request.cookies.get(cookie_name(request))
     if old:
         store.close_session(old)
     key = tokens.new_key(os.urandom)

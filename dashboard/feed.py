@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from dashboard.site import SiteDep
+from dashboard.site import StreamSiteDep
 from tournament.store_values import Topic
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Feed:
     summary="Follow a tournament",
 )
 async def stream_events(
-    site: SiteDep, tournament_id: int, last_event_id: Annotated[str, Header()] = "", after: int | None = None
+    site: StreamSiteDep, tournament_id: int, last_event_id: Annotated[str, Header()] = "", after: int | None = None
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream `result`, `void`, `failed`, `retried`, `state`, and after each batch of them `progress` and `standings`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dashboard.charts import Bar, bar, interval_scale
@@ -77,7 +77,10 @@ def field_of(site: Site, contest: Contest) -> Field:
 def _field(site: Site, contest: Contest) -> Field:
     figures = site.store.figures(contest.info.id)
     names = [entrant.text for entrant in contest.entrants]
-    ladder = rate(names, [_block(each) for each in figures.blocks], anchor_of(contest))
+    if names:
+        ladder = rate(names, [_block(each) for each in figures.blocks], anchor_of(contest))
+    else:  # it has not started
+        ladder = replace(rate(["nobody"], ()), names=(), rows=())
     cells = {(cell.first, cell.second): cell for cell in ladder.cells()}
     rows = _standing_rows(contest, ladder, figures)
     misfits = ladder.lack_of_fit().pairs if len(names) > 2 else ()

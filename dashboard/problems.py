@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
-from dashboard.site import site_of
+from dashboard.site import whole_site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,7 @@ def problem_answer(request: Request, status: int, detail: str, headers: Mapping[
         problem = Problem(kind, heading, status, detail, path, request_id)
         return JSONResponse(asdict(problem), status, headers, media_type=PROBLEM_MEDIA_TYPE)
     page = ProblemPage(status, heading, detail, request_id)
-    answer = site_of(request).renderer.html(request, page, status)
+    answer = whole_site(request).renderer.html(request, page, status)
     answer.headers.update(headers or {})
     return answer
 
@@ -86,6 +87,12 @@ def install_problems(app: FastAPI) -> None:
     def malformed(request: Request, error: RequestValidationError) -> Response:
         parts = [f"{'.'.join(str(step) for step in part['loc'][1:])}: {part['msg']}" for part in error.errors()]
         return problem_answer(request, 422, "; ".join(parts))
+
+    # A number in an address that no database holds: SQLite's driver says the first, PostgreSQL's the second.
+    @app.exception_handler(OverflowError)
+    @app.exception_handler(DataError)
+    def beyond(request: Request, _error: Exception) -> Response:
+        return problem_answer(request, 404, "A number in this address is larger than any that there is.")
 
     @app.exception_handler(Exception)
     def broken(request: Request, _error: Exception) -> Response:

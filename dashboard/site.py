@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, cast
 from fastapi import Depends, HTTPException, Request
 
 from tournament.store import NotFound
+from tournament.store_public import holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from dashboard.feed import Feed
     from dashboard.field import Field
-    from dashboard.replay_pages import LoadedGame
+    from dashboard.recorded import LoadedGame
     from dashboard.web import Renderer
     from tournament.standings import Standing
     from tournament.store import Store
@@ -132,9 +133,27 @@ def row_id(number: int) -> int:
     return number
 
 
-def site_of(request: Request) -> Site:
-    """Give the parts of the application that a request came to."""
+def whole_site(request: Request) -> Site:
+    """Give all parts of the application, for what shows no results."""
     return cast("Site", request.app.state.site)
 
 
+def site_of(request: Request) -> Site:
+    """Give the parts that a request may see: organisers everything, others nothing that is held back."""
+    whole = whole_site(request)
+    return whole if _organises(request) or not holds(whole.store) else cast("Site", request.app.state.public_site)
+
+
+def stream_site_of(request: Request) -> Site:
+    """Give the parts for an answer that goes on for a while, in which a hold may begin."""
+    return whole_site(request) if _organises(request) else cast("Site", request.app.state.public_site)
+
+
+def _organises(request: Request) -> bool:
+    # `auth.gate` has found out who asks before any handler runs.
+    visitor = getattr(request.state, "visitor", None)
+    return visitor is not None and bool(visitor.organises)
+
+
+StreamSiteDep = Annotated[Site, Depends(stream_site_of)]
 SiteDep = Annotated[Site, Depends(site_of)]

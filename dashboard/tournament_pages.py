@@ -258,10 +258,10 @@ def newest_upset(contest: Contest, field: Field, latest: Sequence[MatchInfo]) ->
 @router.get("/", name="overview")
 def show_overview(request: Request, site: SiteDep) -> HTMLResponse:
     """Show the start page."""
-    newest = site.store.tournaments(limit=1)
-    if not newest:
+    try:
+        contest = site.contest(None)
+    except HTTPException:
         return site.renderer.html(request, OverviewPage(None, None, "", (), (), 0))
-    contest = site.contest(newest[0].id)
     field = field_of(site, contest)
     page = OverviewPage(
         contest.ref,

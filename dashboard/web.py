@@ -53,6 +53,7 @@ class Frame:
     now: datetime
     visitor: Identity | None
     bare: bool
+    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,8 @@ class Renderer:
         self.clock = clock
         self.asker: Callable[[Request], tuple[Identity | None, bool]] = lambda _: (None, False)
         """Says who asks, and whether others in the network can read along."""
+        self.notices: Callable[[], tuple[str, ...]] = lambda: ()
+        """Gives what stands above every page."""
         self._addresses: dict[str, str] = {}
         self.files = {path.name: _read_static(path) for path in sorted((HERE / "static").iterdir())}
         self.environment = Environment(
@@ -191,7 +194,9 @@ class Renderer:
         """Render a page to markup."""
         theme = request.cookies.get("theme", "")
         visitor, bare = self.asker(request)
-        frame = Frame(self.title, request.url.path, theme if theme in THEMES else "", self.clock(), visitor, bare)
+        notices = () if page.template.startswith("_") else self.notices()  # a part of a page has a page around it
+        theme = theme if theme in THEMES else ""
+        frame = Frame(self.title, request.url.path, theme, self.clock(), visitor, bare, notices)
         values = {field.name: getattr(page, field.name) for field in fields(page)}
         return self.environment.get_template(page.template).render(frame=frame, **values)
 

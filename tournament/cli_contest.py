@@ -142,7 +142,8 @@ def plan(
 ) -> None:
     """Say what a start would come to: bots, matches, games, expected time, the worst that the clocks allow."""
     with _opened(db) as store:
-        info = store.tournament(tournament)
+        newest = store.tournaments(limit=1)
+        info = newest[0] if tournament is None and newest else store.tournament(tournament)
         changes: dict[str, Any] = {}
         if house or no_house:
             changes["house"] = [each.name for each in house_entrants(house or [])]
@@ -306,14 +307,13 @@ def disqualify(
 @app.command()
 def announce(
     text: Annotated[str, typer.Argument(help="What all shall read.")],
-    tournament: Annotated[int | None, typer.Option(help="On the page of this tournament only.")] = None,
+    tournament: Annotated[int | None, typer.Option(help="It is about this one.")] = None,
     db: Db = None,
 ) -> None:
     """Put a text on the site, for all."""
     with _opened(db) as store:
-        if tournament is not None:
-            store.tournament(tournament)
-        out.print(f"Announcement {store.announce_text(text, tournament)}.")
+        said = text if tournament is None else f"{store.tournament(tournament).name}: {text}"
+        out.print(f"Announcement {store.announce_text(said, tournament)}.")
 
 
 @app.command("stop-practice")

@@ -186,8 +186,8 @@ def export(
     from tournament.export import export_tournament
     from tournament.store_public import PublicStore
 
-    with closing(open_store(db)) as store, closing(PublicStore(store.url)) as public:
-        written = export_tournament(public, store.tournament(tournament).id, to)
+    with closing(open_store(db)) as store:
+        written = export_tournament(PublicStore.beside(store), store.tournament(tournament).id, to)
     out.print(f"Wrote {', '.join(written)} to {to}", markup=False)
 
 

@@ -264,13 +264,11 @@ class Contests(Submissions):
                 raise NotFound(f"no announcement {announcement_id}")
             note(connection, by, "take back", f"announcement {announcement_id}")
 
-    def announcements(self, tournament_id: int | None = None, limit: int = 5) -> list[AnnouncementInfo]:
-        """Returns what was said last to all, and of one tournament."""
+    def announcements(self, limit: int = 5) -> list[AnnouncementInfo]:
+        """Returns what was said last."""
         query = select(ANNOUNCEMENT).order_by(ANNOUNCEMENT.c.id.desc()).limit(limit)
-        mine = ANNOUNCEMENT.c.tournament_id
         with self.read() as connection:
-            rows = connection.execute(query.where(or_(mine.is_(None), mine == tournament_id)))
-            return [value_of(AnnouncementInfo, row) for row in rows]
+            return [value_of(AnnouncementInfo, row) for row in connection.execute(query)]
 
     # Repeats -----------------------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ class Database:
         """
         self.url = database_url(url)
         self.path = sqlite_path(self.url)
+        self._with_it: list[Database] = []
         self._reader: Engine
         self._writer: Engine
         if self.path is None:
@@ -115,6 +116,12 @@ class Database:
     def close(self) -> None:
         """Closes all connections; a forked child calls it too, since connections are not shared."""
         self._reader.dispose()
+        for other in self._with_it:
+            other.close()
+
+    def close_too(self, other: Database) -> None:
+        """Closes another one when this one is closed."""
+        self._with_it.append(other)
 
     def __enter__(self) -> Self:
         """Returns the store itself."""

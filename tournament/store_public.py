@@ -36,6 +36,13 @@ class PublicStore(Store):
             event.listen(self._reader, "connect", _mask_sqlite)
             event.listen(self._reader, "begin", read_on_sqlite)
 
+    @classmethod
+    def beside(cls, store: Store) -> PublicStore:
+        """Makes the public's view of a store, which is closed with it."""
+        made = cls(store.url)
+        store.close_too(made)
+        return made
+
     def close(self) -> None:
         """Closes all connections."""
         self._writer.dispose()
@@ -71,9 +78,18 @@ def _views(schema: str) -> Iterator[str]:
         return f"CREATE TEMPORARY VIEW {name} AS SELECT {columns} FROM {source}"  # noqa: S608  # our own names
 
     held = f"JOIN {schema}.tournament t ON t.id"
-    last = "CASE WHEN t.held_order IS NULL THEN t.last_order ELSE t.held_order END AS last_order"
-    plain = (f"t.{column.name}" for column in TOURNAMENT.c if column.name != "last_order")
-    yield view("tournament", ", ".join((*plain, last)), f"{schema}.tournament t")
+    # That a tournament has ended tells of results too.
+    later = "t.held_at IS NOT NULL AND t.state = 'finished' AND t.finished_at > t.held_at"
+    masked = {
+        "last_order": "CASE WHEN t.held_order IS NULL THEN t.last_order ELSE t.held_order END",
+        "state": f"CASE WHEN {later} THEN 'running' ELSE t.state END",
+        "finished_at": f"CASE WHEN {later} THEN NULL ELSE t.finished_at END",
+    }
+    columns = (
+        f"{masked[name]} AS {name}" if name in masked else f"t.{name}"
+        for name in (column.name for column in TOURNAMENT.c)
+    )
+    yield view("tournament", ", ".join(columns), f"{schema}.tournament t")
     yield view("match", ", ".join(_match_columns()), f"{schema}.match m {held} = m.tournament_id")
     of_match = f"JOIN {schema}.match m ON m.id = x.match_id {held} = m.tournament_id WHERE {_BEFORE}"
     for name in ("game", "tally", "fault"):
@@ -82,11 +98,8 @@ def _views(schema: str) -> Iterator[str]:
         "void", "x.*",
         f"{schema}.void x {held} = x.tournament_id WHERE t.held_order IS NULL OR x.record_order <= t.held_order",
     )  # fmt: skip
-    yield view(
-        "event", "x.*",
-        f"{schema}.event x {held} = x.tournament_id"
-        " WHERE t.held_at IS NULL OR x.created_at <= t.held_at OR x.topic = 'state'",
-    )  # fmt: skip
+    before = "WHERE t.held_at IS NULL OR x.created_at <= t.held_at"
+    yield view("event", "x.*", f"{schema}.event x {held} = x.tournament_id {before}")
     # What a worker is busy with tells how far a tournament is.
     columns = (f"w.{column.name}" for column in WORKER.c if column.name != "task")
     held = f"SELECT 1 FROM {schema}.tournament t WHERE t.held_order IS NOT NULL"  # noqa: S608  # our own names

@@ -53,12 +53,13 @@ class Reads(Database):
     # Tournaments -------------------------------------------------------------------------------------------------
 
     def tournament(self, tournament_id: int | None = None) -> TournamentInfo:
-        """Returns a tournament, by default the newest.
+        """Returns a tournament, by default the newest that has started, else the newest.
 
         Raises:
             NotFound: there is no such tournament, or none at all.
         """
-        query = select(TOURNAMENT).order_by(TOURNAMENT.c.id.desc()).limit(1)
+        in_order = TOURNAMENT.c.started_at.is_(None), TOURNAMENT.c.id.desc()
+        query = select(TOURNAMENT).order_by(*in_order).limit(1)
         if tournament_id is not None:
             query = query.where(TOURNAMENT.c.id == tournament_id)
         with self.read() as connection:

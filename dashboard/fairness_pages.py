@@ -1,0 +1,147 @@
+"""The public page about fairness: who met whom how often, who played it where, and what anybody can check."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from dashboard.field import field_of
+from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
+from tournament import seeds
+from tournament.fairness import (
+    FairMatch,
+    WorkerShare,
+    odd_pairs,
+    pair_counts,
+    results_digest,
+    seating_counts,
+    worker_shares,
+)
+from tournament.models_contest import Verdict
+from tournament.results import comparisons
+from tournament.store_contest import MatchRow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dashboard.field import Field
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class PairShare:
+    """So many pairs have played so many matches."""
+
+    matches: int
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatShare:
+    """So many games were played in an order of seats, by places among a match's bots."""
+
+    seats: str
+    games: int
+
+
+@dataclass(frozen=True, slots=True)
+class OddPairLine:
+    """Two bots at whose tables the third does unusually badly."""
+
+    one: BotRef
+    other: BotRef
+    matches: int
+    lost: float
+    z: float
+
+
+@dataclass(frozen=True, slots=True)
+class VoidLine:
+    """A result that does not count any more, and why."""
+
+    match: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessPage:
+    """Whether the tournament is fair, as far as numbers can tell."""
+
+    template: ClassVar[str] = "fairness.html"
+    tournament: TournamentRef
+    matches: int
+    pair_count: int
+    pairs: tuple[PairShare, ...]
+    seats: tuple[SeatShare, ...]
+    workers: tuple[WorkerShare, ...]
+    voids: tuple[VoidLine, ...]
+    odd: tuple[OddPairLine, ...]
+    three: bool
+    repeated: int
+    not_repeatable: tuple[BotRef, ...]
+    commitment: str
+    secret: str | None
+    results: str
+
+
+def fairness_page(site: Site, tournament_id: int) -> FairnessPage:
+    """Make the figures: what the page and the API show."""
+    contest = site.contest(tournament_id)
+    info, store = contest.info, site.store
+    matches = _matches(contest, field_of(site, contest), store.match_rows(info.id))
+    voids = store.voids(info.id)
+    sitting = min(len(contest.entrants), info.rules.side_count)
+    seatings = seeds.seatings(info.rules, sitting) if sitting > 1 else ()
+    met = pair_counts(matches)
+    repeats = [
+        each for each in store.repeats(info.id) if each.number in {row.number for row in store.match_rows(info.id)}
+    ]
+    marked = sorted({each.entrant for each in repeats if each.verdict is Verdict.NOT_REPEATABLE} - {None}, key=str)
+    return FairnessPage(
+        tournament=contest.ref,
+        matches=len(matches),
+        pair_count=math.comb(len(contest.entrants), 2),
+        pairs=tuple(PairShare(*each) for each in sorted(Counter(met.values()).items())),
+        seats=tuple(
+            SeatShare(" ".join("abc"[place] for place in seats), count)
+            for seats, count in seating_counts(matches, seatings).items()
+        ),
+        workers=worker_shares(matches, [void.worker or "" for void in voids]),
+        voids=tuple(VoidLine(void.number, void.reason) for void in voids),
+        odd=tuple(
+            OddPairLine(contest.bot(each.first), contest.bot(each.second), each.matches, each.lost, each.z)
+            for each in odd_pairs(matches)
+        ),
+        three=sitting == 3,
+        repeated=len(repeats),
+        not_repeatable=tuple(contest.bot(position) for position in marked if position is not None),
+        commitment=info.commitment,
+        secret=info.secret if info.secret_is_out else None,
+        results=results_digest(store.game_digests(info.id)),
+    )
+
+
+def _matches(contest: Contest, field: Field, rows: Sequence[MatchRow]) -> list[FairMatch]:
+    """Put beside every match what the ratings promise for it, in half points."""
+    rules, strengths = contest.info.rules, field.ladder.fit.strengths
+    games = {size: comparisons(rules, seeds.seatings(rules, size)) for size in range(2, min(rules.side_count, 3) + 1)}
+    found = []
+    for row in rows:
+        promised = tuple(
+            2 * count / (1 + math.exp(float(strengths[row.entrants[other]] - strengths[row.entrants[one]])))
+            for (one, other), count in games[len(row.entrants)].items()
+        )
+        found.append(FairMatch(row.entrants, row.worker, row.games, row.faults, row.scores, promised))
+    return found
+
+
+@router.get("/tournaments/{tournament_id}/fairness", name="fairness")
+def show_fairness(request: Request, site: SiteDep, tournament_id: int) -> Response:
+    """Show the figures."""
+    return site.renderer.html(request, fairness_page(site, tournament_id))

@@ -1,0 +1,164 @@
+"""The organiser's pages, and what the site shows to whom while standings are held."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from fastapi import FastAPI
+
+from dashboard.app import create_app
+from dashboard.contest_pages import ACTS
+from tests.people.people import contestant, organiser
+from tests.people.site import Visitor, browser, nobody
+from tests.store.play import TWO, entrants, new, play, play_all, started
+from tournament.models import TournamentState
+from tournament.source import BotSource
+from tournament.store import Store
+from tournament.store_values import NewEntrant
+
+PAGES = ("/", "/standings?tournament=1", "/standings.csv?tournament=1", "/head-to-head?tournament=1",
+         "/history?tournament=1", "/matches?tournament=1", "/tournaments/1", "/tournaments/1/screen",
+         "/tournaments/1/fairness", "/bots/bot0?tournament=1", "/bots/bot1/faults?tournament=1", "/matches/1-6",
+         "/games/1-6-1/replay", "/api/v1/standings?tournament=1", "/api/v1/matches?tournament=1",
+         "/api/v1/matches/1-6", "/api/v1/games/1-6-1/replay", "/api/v1/tournaments/1", "/api/v1/tournaments/1/live",
+         "/api/v1/tournaments/1/fairness", "/api/v1/history?tournament=1",
+         "/api/v1/bots/bot0?tournament=1")  # fmt: skip
+
+
+def house(names: object) -> list[NewEntrant]:
+    assert isinstance(names, list | tuple)
+    return [NewEntrant(name, 1, BotSource.of_file(name.encode()), 0, house=True) for name in names]
+
+
+@pytest.fixture
+def app(store: Store) -> FastAPI:
+    return create_app(store, clock=lambda: datetime.fromtimestamp(1000, UTC), house=house)
+
+
+def shown(visitor: Visitor, address: str) -> tuple[int, str]:
+    answer = visitor.get(address)
+    return answer.status_code, re.sub(r'"request_id":"[^"]*"|name="csrf" value="[^"]*"', "", answer.text)
+
+
+def test_while_standings_are_held_nobody_but_an_organiser_sees_what_ended_later(store: Store, app: FastAPI) -> None:
+    _, token = organiser(store)
+    _, ordinary = contestant(store)
+    tournament = started(store, 4, TWO, rounds=2, now=100.0)
+    for moment, match in enumerate(store.lease(5, 60, now=100), 100):
+        store.record([play(store, match, faults=True)], now=float(moment))
+    store.hold(tournament, 150.0)
+    visitors = [nobody(app), browser(app, ordinary)]
+    before = [{page: shown(visitor, page) for page in PAGES} for visitor in visitors]
+    assert before[0]["/matches/1-6"][0] == 200
+    assert before[0]["/api/v1/games/1-6-1/replay"][0] == 409
+    play_all(store, tournament)
+    store.void(tournament, 9, "overloaded machine")
+    play_all(store, tournament)
+    for visitor, seen in zip(visitors, before, strict=True):
+        for page in PAGES:
+            assert shown(visitor, page) == seen[page], page
+        live = json.loads(visitor.get("/api/v1/tournaments/1/live").text)
+        assert (live["progress"]["finished"], live["progress"]["queued"]) == (5, 7)
+        assert json.loads(visitor.get("/api/v1/tournaments/1").text)["secret"] is None
+    mine = browser(app, token)
+    assert json.loads(mine.get("/api/v1/tournaments/1/live").text)["progress"]["finished"] == 12
+    assert mine.get("/api/v1/games/1-6-1/replay").status_code == 200
+    assert "The standings of trial are held since" in visitors[0].get("/rules").text
+    assert mine.post(f"/admin/contests/{tournament}/publish").status_code == 303
+    assert visitors[0].get("/api/v1/games/1-6-1/replay").status_code == 200
+    assert json.loads(visitors[0].get("/api/v1/tournaments/1").text)["secret"] == "demo"
+
+
+def test_the_stream_of_events_ends_where_the_standings_are_held(store: Store, app: FastAPI) -> None:
+    tournament = started(store, 3, TWO, now=100.0)
+    (match,) = store.lease(1, 60, now=100)
+    store.record([play(store, match)], now=100.0)
+    store.hold(tournament, 150.0)
+    play_all(store, tournament)
+    public = app.state.public_site.store
+    assert [event.payload.get("number") for event in public.events(tournament) if event.topic == "match"] == [1]
+    assert app.state.public_site.feed is not app.state.site.feed
+
+
+def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: Store, app: FastAPI) -> None:
+    account, token = organiser(store)
+    mine = browser(app, token)
+    form = {"name": "Cup", "players": "2", "time_budget": "1min", "house": ["simple", "random"], "cores": "2",
+            "closes": "1970-01-02 12:00", "zone": "Europe/Zurich", "order": "elo"}  # fmt: skip
+    answer = mine.post("/admin/contests", **form)
+    assert answer.headers["location"] == "/admin/contests/1"
+    info = store.tournament(1)
+    assert (info.state, info.final_order, info.closes_at) == (TournamentState.DRAFT, "elo", 126_000.0)
+    assert mine.post("/admin/contests/1/open").status_code == 303
+    assert "Entries of Cup close 1970-01-02 12:00 CET, in 34 h 43 min." in nobody(app).get("/").text
+    page = mine.get("/admin/contests/1").text
+    assert "2 bots would enter now" in page
+    assert "matches" in page
+    assert mine.post("/admin/contests/1/plan", rounds="7", house=["simple", "random"]).status_code == 303
+    assert mine.post("/admin/contests/1/start").status_code == 303
+    assert [each.text for each in store.entrants(1)] == ["random:1", "simple:1"]
+    assert store.counts(1).planned == 7
+    assert mine.post("/admin/contests/1/pause").status_code == 303
+    assert mine.post("/admin/contests/1/open").status_code == 409
+    assert mine.post("/admin/contests/1/continue").status_code == 303
+    assert mine.post("/admin/contests/1/disqualify", bot=1, reason="").status_code == 422
+    assert mine.post("/admin/contests/1/disqualify", bot=1, reason="copied").status_code == 303
+    assert mine.post("/admin/contests/1/void", matches="1", reason="x").status_code == 409
+    play_all(store, 1)
+    assert mine.post("/admin/contests/1/void", matches="1, 3", reason="overloaded machine").status_code == 303
+    play_all(store, 1)
+    assert "overloaded machine" in nobody(app).get("/tournaments/1/fairness").text
+    assert mine.get("/admin/contests/1/grades.csv").text.startswith("contestant,bot,version,place,than random:1")
+    assert mine.post("/admin/contests/1/announce", reason="<b>Prizes at six</b>").status_code == 303
+    assert "Cup: &lt;b&gt;Prizes at six&lt;/b&gt;" in nobody(app).get("/help").text
+    assert mine.post("/admin/announcements/1/drop").status_code == 303
+    acts = [line.act for line in reversed(store.audit_log()) if line.account_id == account]
+    expected = ["make", "open", "change plan", "start", "paused", "running", "disqualify", "void", "void", "announce"]
+    assert acts[-11:] == [*expected, "take back"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"name": ""}, "the name"),
+        ({"rounds": "2", "time_budget": "2h"}, "expected one of them"),
+        ({"players": "5"}, "players"),
+        ({"closes": "tomorrow"}, "is no time"),
+        ({"opens": "2026-12-02 09:00", "closes": "2026-12-01 09:00"}, "before it opens"),
+        ({"zone": "Europe/Nowhere"}, "no time zone"),
+        ({"practice_at": "25:00"}, "no time of day"),
+        ({"decision_cpu": "-1"}, "positive number"),
+    ],
+)
+def test_a_form_that_makes_no_sense_says_why(store: Store, app: FastAPI, wrong: dict[str, str], words: str) -> None:
+    _, token = organiser(store)
+    answer = browser(app, token).post("/admin/contests", **{"name": "Cup", **wrong})
+    assert answer.status_code == 422
+    assert words in answer.text
+    assert store.tournaments() == []
+
+
+def test_a_tournament_that_has_not_started_has_its_pages_and_is_not_the_one_shown_first(
+    store: Store, app: FastAPI
+) -> None:
+    store.create(new())
+    pages = ("/", "/standings", "/head-to-head", "/history", "/matches", "/tournaments/1", "/tournaments/1/screen",
+             "/tournaments/1/fairness", "/api/v1/standings", "/api/v1/tournaments/1")  # fmt: skip
+    assert {page: nobody(app).get(page).status_code for page in pages} == dict.fromkeys(pages, 200)
+    running = started(store, 2, TWO)
+    store.create(new(name="the next one"))
+    assert f"/tournaments/{running}" in nobody(app).get("/").text
+    assert json.loads(nobody(app).get("/api/v1/standings").text)["tournament"]["id"] == running
+
+
+def test_none_of_it_is_for_contestants(store: Store, app: FastAPI) -> None:
+    _, token = contestant(store)
+    store.create(new())
+    theirs = browser(app, token)
+    addresses = ["/admin/contests", "/admin/contests/1", "/admin/contests/1/grades.csv"]
+    assert {theirs.get(address).status_code for address in addresses} == {403}
+    posts = ["/admin/contests", *(f"/admin/contests/1/{act}" for act in ACTS), "/admin/announcements"]
+    assert {theirs.post(address).status_code for address in posts} == {403}
+    assert store.tournament(1).state is TournamentState.DRAFT
+    assert len(entrants(2)) == 2
