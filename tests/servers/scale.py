@@ -28,15 +28,15 @@ from tests.servers.cluster import (
     wait_for,
 )
 from tests.servers.finder import PrivatePostgres, PrivateRedis, missing, postgres_programs
-from tests.store.play import play
+from tournament.results import MatchResult
 from tournament.rules import Rules
 from tournament.store import Store
-from tournament.wire import result_to_json
+from tournament.wire import MatchTask, result_to_json
 from workers.estimates import Estimates
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
 from workers.recorder import Recorder
-from workers.tickets import Tickets
+from workers.tickets import Chunk, Ticket, Tickets
 
 # As long as games of bots that bid with sense.
 FULL = Rules.make("cutthroat", players=2, deal_limit=12)
@@ -181,48 +181,78 @@ def slots() -> None:
 
 
 def units() -> None:
-    """Unit costs for the estimate on paper."""
+    """Unit costs for the estimate on paper, from games of sandboxed bots."""
     programs = postgres_programs() or missing("postgresql")
     with PrivatePostgres(programs) as postgres, Store(postgres.url) as store, redis_with_users() as broker:
         store.migrate()
+        with timed() as spent:
+            make_tournament(store, 100, 4, FULL)
+        print(f"planning: {spent.us(4 * 4950)}")
         tickets = Tickets(store, "key")
+        with timed() as spent:
+            leased = [match for _ in range(10) for match in store.lease(20, 600)]
+        print(f"leasing, in twenties: {spent.us(len(leased))}")
+        with timed() as spent:
+            issued = [tickets.issue(match) for match in leased]
+        print(f"signing: {spent.us(len(leased))}")
+        bodies = list(messages_of(store, issued))
+        task_bytes = len(json.dumps(Chunk(tuple(issued)).to_json())) / len(issued)
+        print(f"messages: {task_bytes:.0f} bytes of task, {sum(map(len, bodies)) / len(issued):.0f} of result a match")
         recorder = Recorder(store, tickets, Estimates(), beat_lease_s=60, max_losses=5)
-        begun = time.process_time()
-        tournament = make_tournament(store, 100, 4, FULL)
-        planned = store.counts(tournament).planned
-        print(f"planning: {1e6 * (time.process_time() - begun) / planned:.0f} µs CPU a match")
-        begun = time.process_time()
-        leased = [match for _ in range(20) for match in store.lease(20, 600)]
-        print(f"leasing: {1e6 * (time.process_time() - begun) / len(leased):.0f} µs CPU a match in twenties")
-        begun = time.process_time()
-        issued = [(match, *tickets.issue(match)) for match in leased]
-        print(f"issuing: {1e6 * (time.process_time() - begun) / len(leased):.0f} µs CPU a match")
-        bodies = []
-        for start in range(0, len(issued), 10):
-            part = issued[start : start + 10]
-            results = [
-                {"ticket": ticket.to_json(), "result": result_to_json(play(store, match))} for match, ticket, _ in part
-            ]
-            message = {"kind": "result", "worker": "w", "results": results, "failures": [], "unplayed": []}
-            bodies.append(json.dumps(message))
-        task_bytes = len(json.dumps(issued[0][2].to_json())) + len(json.dumps(issued[0][1].to_json()))
-        print(f"messages: {task_bytes} bytes of task, {sum(map(len, bodies)) / len(issued):.0f} of result a match")
-        begun, wall = time.process_time(), time.monotonic()
-        for body in bodies:
-            recorder.accept(body)
-        cpu, wall = time.process_time() - begun, time.monotonic() - wall
-        print(f"recording: {1e6 * cpu / len(issued):.0f} µs CPU, {1e6 * wall / len(issued):.0f} µs a match in tens")
+        with timed() as spent:
+            for body in bodies:
+                recorder.accept(body)
+        print(f"recording, in tens: {spent.us(len(issued))}")
         with store.read() as connection:
-            for table in ("match", "game", "tally", "fault", "event"):
-                size = connection.exec_driver_sql(f"SELECT pg_total_relation_size('{table}')").scalar()
-                count = connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
-                print(f"{table}: {count} rows, {int(size or 0) / max(1, int(count or 0)):.0f} bytes each with indexes")
+            for name in ("match", "game", "tally", "event"):
+                size = connection.exec_driver_sql(f"SELECT pg_total_relation_size('{name}')").scalar()
+                count = connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar()
+                print(f"{name}: {int(size or 0) / max(1, int(count or 0)):.0f} bytes a row with indexes ({count} rows)")
         with redis.Redis.from_url(broker.url_of("coordinator", PASSWORDS["coordinator"])) as client:
             before = client.info("memory")["used_memory"]
             for body in bodies:
                 client.lpush("results", body)
             used = client.info("memory")["used_memory"] - before
             print(f"Redis: {used / len(issued):.0f} bytes a match that waits for the recorder")
+
+
+class Spent:
+    """CPU time of this process, and wall time."""
+
+    def __init__(self) -> None:
+        self._begun = time.process_time(), time.monotonic()
+        self.cpu_s = self.wall_s = 0.0
+
+    def end(self) -> None:
+        self.cpu_s, self.wall_s = time.process_time() - self._begun[0], time.monotonic() - self._begun[1]
+
+    def us(self, count: int) -> str:
+        return f"{1e6 * self.cpu_s / count:.0f} µs CPU, {1e6 * self.wall_s / count:.0f} µs in all, a match"
+
+
+@contextmanager
+def timed() -> Iterator[Spent]:
+    spent = Spent()
+    yield spent
+    spent.end()
+
+
+def messages_of(store: Store, issued: list[tuple[Ticket, MatchTask]]) -> Iterator[str]:
+    """Plays matches in the sandbox and yields what a worker would send, ten to a message."""
+    sources = {each.sha256 or "": store.source(each.sha256 or "") for _, task in issued for each in task.players}
+    executor = LocalExecutor(2)
+    waiting, results = list(issued), {}
+    while len(results) < len(issued):
+        while waiting and executor.free:
+            executor.submit(waiting.pop()[1], sources)
+        results |= {each.match_id: each for each in executor.poll(1.0) if isinstance(each, MatchResult)}
+    executor.close()
+    for start in range(0, len(issued), 10):
+        listed = [
+            {"ticket": ticket.to_json(), "result": result_to_json(results[ticket.match_id])}
+            for ticket, _ in issued[start : start + 10]
+        ]
+        yield json.dumps({"kind": "result", "worker": "w", "results": listed, "failures": [], "unplayed": []})
 
 
 def main() -> None:
