@@ -12,11 +12,14 @@ from starlette.responses import HTMLResponse, Response
 from dashboard import queries
 from dashboard.field import StandingRow, cell_of, field_of
 from dashboard.match_pages import MatchRow, match_row, moment
+from dashboard.replay_pages import parse_game
 from dashboard.replay_words import FAULT_WORDS
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from dashboard.web import csv_text, download
+from tournament.decision import decision_at
 from tournament.models import MatchState
 from tournament.results import BID_LEVELS
+from tournament.seeds import bot_seed
 from tournament.store_values import MatchFilter
 
 if TYPE_CHECKING:
@@ -304,6 +307,24 @@ def show_faults(
 ) -> HTMLResponse:
     """Show the faults of a bot."""
     return site.renderer.html(request, faults_page(site, request, name, version, tournament))
+
+
+@router.get("/games/{game}/faults/{ordinal}.json", name="fault_file")
+def fault_file(request: Request, site: SiteDep, game: str, ordinal: int) -> Response:
+    """Give the decision at which a bot faulted as a file for `tournament reproduce`, to its owner and the organiser."""
+    match_text, seating = parse_game(game)
+    contest, match = site.match(match_text)
+    found = site.store.faults(contest.info.id, match_id=match.id)
+    fault = next((each for each in found if (each.seating, each.ordinal) == (seating, ordinal)), None)
+    if fault is None or fault.act < 0:
+        raise HTTPException(404, "No fault in play has this address.")
+    if not site.sees_private(request, contest.entrants[fault.entrant].owner):
+        raise HTTPException(403, "This file is for the owner of the bot and the organiser.")
+    records = {record.seating: record for _, record in site.store.game_records(contest.info.id, [match.number])}
+    seats = range(contest.info.rules.players)
+    random_seeds = tuple(bot_seed(contest.info.secret, match.key, seating, seat) for seat in seats)
+    decision = decision_at(records[seating], (fault.deal, fault.attempt, fault.act), random_seeds, contest.info.limits)
+    return download(decision.to_text() + "\n", f"fault-{game}-{ordinal}.json", "application/json")
 
 
 @router.get("/bots/{name}/faults.csv", name="bot_faults_csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from dashboard.feed import Feed
 from dashboard.web import visible
 from tests.dashboard.addresses import PAGES
 from tests.dashboard.sample import SAMPLES, Sample, add_tournament
+from tournament.decision import decision_from
 from tournament.store import Store
 
 if TYPE_CHECKING:
@@ -90,6 +92,22 @@ def test_traceback_and_log_are_for_those_who_may_see_them(client: TestClient, ho
     assert "tournament reproduce" not in public
     private = hostile.get("/bots/%3Cimg%20src=x%20onerror=alert(1)%3E/faults?tournament=1").text
     assert "tournament reproduce" in private
+
+
+def test_the_decision_of_a_fault_is_a_file_for_those_who_may_see_it(client: TestClient) -> None:
+    fault = client.app.state.site.store.faults(1)[0]  # type: ignore[attr-defined]
+    address = f"/games/1-{fault.number}-{fault.seating}/faults/{fault.ordinal}.json"
+    assert client.get(address).status_code == 403
+    assert client.get(address.replace("/faults/1", "/faults/9")).status_code == 404
+    with Store(client.app.state.site.store.url) as store:  # type: ignore[attr-defined]
+        app = create_app(store, sees_private=lambda _request, owner: owner == 3)
+        with TestClient(app) as owner:
+            text = owner.get(address).text
+    decision = decision_from(json.loads(text))
+    assert (decision.player.bot, decision.seat) == ("random", fault.seat)
+    last = decision.asked[-1]
+    assert (last.deal, last.attempt, last.act, last.answer) == (fault.deal, fault.attempt, fault.act, None)
+    assert '"demo"' not in text
 
 
 def test_a_fault_leads_to_its_very_position(client: TestClient) -> None:
