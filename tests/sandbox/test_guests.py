@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -429,3 +431,22 @@ def test_the_fork_server_leaves_an_interrupt_to_the_worker(seat: Seat, sandbox: 
     os.kill(sandbox._process.pid, signal.SIGINT)
     assert Table(guest).ask() == 0
     seat(bot(), slot=1).wait_ready()
+
+
+BUBBLEWRAP = (
+    "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/", "--proc", "/proc",
+    "--dev", "/dev",
+)  # fmt: skip
+
+
+def bubblewrap_works() -> bool:
+    return shutil.which("bwrap") is not None and subprocess.run([*BUBBLEWRAP, "true"], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not bubblewrap_works(), reason="bubblewrap is not installed, or user namespaces are not allowed")
+def test_the_fork_server_may_run_in_bubblewrap() -> None:
+    with Sandbox(numpy=False, command_prefix=BUBBLEWRAP) as running:
+        source = BotSource.of_file(bot(bid="import ctypes; ctypes.CDLL(None).syscall(101); return 0").encode())
+        guest = running.spawn(source, GuestInit(RULES, Limits(), 0, "0" * 64), 0)
+        assert fault_of(guest).message == "forbidden system call: ptrace"
+        guest.close()

@@ -6,6 +6,7 @@ One `Sandbox` belongs to one thread of the worker: its guests are not asked side
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -34,6 +35,7 @@ TICK_S: Final = 0.020
 GUESTS_PER_SERVER: Final = 2_000
 """A fork server is replaced now and then: all its guests share one layout of memory."""
 
+_logger = logging.getLogger(__name__)
 _STALL_TICKS: Final = 5
 _START_TIMEOUT_S: Final = 60.0
 _SERVER_TIMEOUT_S: Final = 30.0
@@ -144,6 +146,8 @@ class Sandbox:
         except BaseException:
             self._shut_down()
             raise
+        for gap in self.confinement.gaps:
+            _logger.info("a layer of the sandbox is missing: %s", gap)
         self._stopped = False
         self._watcher = threading.Thread(target=self._watch, name="sandbox-watch", daemon=True)
         self._watcher.start()
