@@ -39,15 +39,18 @@ class Bot:
 _TEST: Final = '''\
 """Run with: pytest"""
 
+import json
+from pathlib import Path
+
 from my_bot import Bot
 
 import tournament
-from tournament.rules import Rules
+
+RULES = tournament.Rules.from_dict(json.loads(Path(__file__).with_name("contest.json").read_text())["rules"])
 
 
 def test_my_bot_plays_a_game_without_a_fault() -> None:
-    rules = Rules.from_dict({rules})
-    played = tournament.play_game([Bot() for _ in range(rules.side_count)], rules, "a seed")
+    played = tournament.play_game([Bot] * RULES.side_count, RULES, "a seed")
     assert played.errors == ()
 '''
 
@@ -58,7 +61,11 @@ _README: Final = """\
 - `tournament check my_bot.py {options}` loads it and plays a probe.
 - `tournament play my_bot.py simple {options}` shows a game.
 - `tournament compare my_bot.py simple {options}` says whether it is better.
-- `pytest` runs the test beside it.
+- `pytest` runs the test beside it (`pip install pytest`).
+
+`my_bot.py` defines a class `Bot` with `bid(view)`, `play(view)` and, where cards are taken, `discard(view)`; each
+answers one of `view.legal`. What else a view holds, how to debug and how to search with the engine: the guide for bot writers,
+`bots/README.md` in the project and the page Guide on a contest's site.
 """
 
 
@@ -84,7 +91,7 @@ def write_kit(folder: Path, rules: Rules, limits: Limits) -> None:
         ]
     )
     (folder / "my_bot.py").write_text(STARTER, encoding="utf-8")
-    (folder / "test_my_bot.py").write_text(_TEST.replace("{rules}", repr(rules.to_dict())), encoding="utf-8")
+    (folder / "test_my_bot.py").write_text(_TEST, encoding="utf-8")
     contest = {"rules": rules.to_dict(), "limits": limits.to_dict()}
     (folder / "contest.json").write_text(json.dumps(contest, indent=2) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(_README.format(options=options), encoding="utf-8")
