@@ -55,7 +55,7 @@ SETTINGS: Final[dict[str, Any]] = {
         "priority_steps": [0],  # one list for a queue; the order is the coordinator's
         **_SOCKET_OPTIONS,
     },
-    "task_publish_retry": True,  # a result survives a restart of Redis of up to a quarter of a minute
+    "task_publish_retry": True,  # for a stale connection; who must wait longer does so by itself
     "task_publish_retry_policy": {"max_retries": 8, "interval_start": 0.1, "interval_step": 0.5, "interval_max": 3},
 }
 

@@ -35,9 +35,15 @@ from workers.tickets import CANCELLED, CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, RESULTS
 BEAT_S: Final = 10.0
 """How often a worker says that a match goes on, at most; only an answer of a bot makes it say so."""
 
+ANSWER_WAITS_S: Final = (0.1, 0.5, 1.0, 2.0, *[3.0] * 15)
+"""Between tries to send a result: together about as long as a lease after a beat."""
+
 SLOTS_PER_PLACE: Final = 8
 MAX_FAILURES_IN_A_ROW: Final = 3
 """A worker on which nothing works would fail every match there is within minutes: it leaves instead."""
+
+_AWAY: Final = (OperationalError, redis.RedisError, OSError)
+"""A connection that cannot be made, and one that breaks, in kombu's words and in redis-py's."""
 
 _FLUSH_BYTES: Final = 1 << 20
 _CACHE_BYTES: Final = 64 << 20
@@ -71,12 +77,22 @@ class RedisBroker:
 
     def tell(self, message: dict[str, Any]) -> None:
         """Sends what may be lost; does not wait for a Redis that is away."""
-        with suppress(OperationalError, redis.RedisError, OSError):
+        with suppress(*_AWAY):
             self._publish(json.dumps(message), retry=False)
 
     def answer(self, text: str) -> None:
-        """Sends what must arrive."""
-        self._publish(text, retry=True, retry_policy=self._app.conf.task_publish_retry_policy)
+        """Sends what must arrive; waits for a Redis that restarts, as long as the leases last.
+
+        Raises:
+            Exception: one of kombu's or redis-py's, if Redis is away for longer.
+        """
+        for wait_s in ANSWER_WAITS_S:
+            # Celery's own retries give up within seconds when the connection itself cannot be made.
+            with suppress(*_AWAY):
+                self._publish(text, retry=False)
+                return
+            time.sleep(wait_s)
+        self._publish(text, retry=False)
 
     def _publish(self, text: str, **options: Any) -> None:
         with self._app.producer_pool.acquire(block=True) as producer:

@@ -101,6 +101,25 @@ def test_what_could_not_be_published_goes_back_at_once_and_costs_nothing(store: 
     assert all(match.losses == 0 for match in store.matches(tournament))
 
 
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing catches it."""
+
+
+def test_a_coordinator_killed_between_commit_and_publish_costs_a_lease_time_and_nothing_else(store: Store) -> None:
+    class Deadly(MemoryBroker):
+        def publish(self, *_: object, **__: object) -> None:
+            raise Killed
+
+    tournament = started(store)
+    store.announce("w", 1, HERE)
+    with pytest.raises(Killed):
+        make(store, Deadly(), Pace(queue_lease_s=-1.0)).tick()
+    assert store.counts(tournament).running == 3, "committed, and never published"
+    broker = MemoryBroker()
+    assert make(store, broker).tick() == 3
+    assert {match.losses for match in store.matches(tournament)} == {0}
+
+
 def test_a_redis_that_lost_its_memory_gives_back_what_was_not_started(store: Store) -> None:
     tournament, broker = started(store), MemoryBroker()
     store.announce("w", 1, HERE)

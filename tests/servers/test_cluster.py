@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,8 +31,10 @@ from tournament.export import FILES, export_tournament
 from tournament.models import TournamentState
 from tournament.rules import Rules
 from tournament.store import Store
+from workers.app import make_app, redis_client
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
+from workers.tasks import RedisBroker
 from workers.tickets import source_key
 
 
@@ -228,6 +231,24 @@ def test_a_killed_worker_leaves_no_bot_alive_and_its_match_is_played_by_another(
     wait_for(lambda: not alive(below), "the end of the fork server and of its guests")
     cluster.wait_until_finished(tournament)
     assert cluster.store.counts(tournament).finished == 3
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_a_result_waits_for_a_redis_that_is_away(private_redis: PrivateRedis, connected: bool) -> None:
+    app = make_app(private_redis.url)
+    broker = RedisBroker(app, redis_client(private_redis.url))
+    if connected:
+        broker.tell({"kind": "alive"})
+    private_redis.kill()
+    broker.tell({"kind": "alive"})  # may be lost, and does not wait
+    assert not broker.is_cancelled(1)
+    sender = threading.Thread(target=broker.answer, args=('{"kind": "result"}',))
+    sender.start()
+    private_redis.start()
+    sender.join(60)
+    with redis.Redis.from_url(private_redis.url) as client:
+        assert client.llen("results") == 1
+    app.close()
 
 
 # A second machine, over TLS -------------------------------------------------------------------------------------------

@@ -1,0 +1,72 @@
+"""The commands of servers that need no server."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from tests.cluster.fakes import HERE
+from tests.store.play import started
+from tournament import cli_servers
+from tournament.cli_common import Refused
+from tournament.store import Store
+
+
+def test_workers_lists_who_plays_who_is_silent_and_who_gets_no_work(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    started(store)
+    now = store.now()
+    leased = store.lease(2, 600)
+    store.renew([(match.id, match.attempt) for match in leased], 600, worker="good")
+    store.announce("good", 4, HERE)
+    store.announce("old", 2, {**HERE, "python": "CPython 3.9.1"}, refused="no work here: CPython 3.9.1")
+    store.announce("gone", 2, HERE, now=now - 300)
+    store.announce("coordinator:here", 0, HERE)
+    cli_servers.workers(db=store.url)
+    lines = {line.split()[1]: line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
+    assert "alive" in lines["good"] and " 4 " in lines["good"] and " 2 " in lines["good"]
+    assert "silent for 30" in lines["gone"]
+    assert "no work here: CPython 3.9.1" in lines["old"]
+    assert "–" in lines["coordinator:here"]
+    cli_servers.workers(db=store.url, json=True)
+    rows = {row["worker"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (rows["good"]["matches"], rows["good"]["alive"], rows["gone"]["alive"]) == (2, True, False)
+
+
+def test_migrate_makes_the_tables_and_may_be_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        cli_servers.migrate(db=str(tmp_path / "new.db"))
+    assert capsys.readouterr().out.count("are up to date") == 2
+    with Store(str(tmp_path / "new.db")) as store:
+        assert store.tournaments() == []
+
+
+def test_the_doctor_names_what_works_and_fails_for_what_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli_servers.doctor(db=str(tmp_path / "new.db"))
+    text = capsys.readouterr().out
+    assert (
+        "ok   sandbox: seccomp" in text and "does not exist yet" in text and "TOURNAMENT_BROKER_URL is not set" in text
+    )
+    monkeypatch.setenv("TOURNAMENT_BROKER_URL", "redis://worker:hidden@127.0.0.1:1/0")
+    (tmp_path / "ruined.db").write_bytes(b"no database" * 100)
+    with pytest.raises(typer.Exit) as ended:
+        cli_servers.doctor(db=str(tmp_path / "ruined.db"))
+    text = capsys.readouterr().out
+    assert ended.value.exit_code == 1
+    assert "BAD  database" in text and "BAD  broker: redis://worker@127.0.0.1:1/0" in text and "hidden" not in text
+
+
+def test_a_coordinator_without_a_signing_key_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TOURNAMENT_BROKER_URL", "redis://127.0.0.1:1/0")
+    with pytest.raises(Refused, match="TOURNAMENT_SIGNING_KEY is not set"):
+        cli_servers.coordinator(db=str(tmp_path / "new.db"))
+
+
+def test_the_address_in_the_network_is_no_name_of_the_loopback() -> None:
+    assert cli_servers.lan_address() != "localhost"
+    assert cli_servers.lan_address()
