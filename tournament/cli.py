@@ -13,13 +13,13 @@ from tournament.intake import UploadRefused
 from tournament.settings import SettingsError
 from workers.sandbox.faults import SandboxFailure
 
-LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify", "join", "submit"})
+LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify", "join", "submit", "worker"})
 """Commands that need neither the store nor the ratings: they start in a fraction of the time without them."""
 
 
 def make_app(command: str = "") -> typer.Typer:
     """Makes the command line; with one of the `LIGHT` commands only what that needs is imported."""
-    from tournament import cli_bots, cli_remote
+    from tournament import cli_bots, cli_remote, cli_worker
 
     app = typer.Typer(
         name="tournament",
@@ -29,7 +29,7 @@ def make_app(command: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    parts = [cli_bots.app, cli_remote.app]
+    parts = [cli_bots.app, cli_remote.app, cli_worker.app]
     if command not in LIGHT:
         from tournament import cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
 

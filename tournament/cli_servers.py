@@ -1,4 +1,4 @@
-"""The commands of servers: serve, worker, coordinator, workers, migrate, doctor."""
+"""The commands of servers: serve, coordinator, workers, migrate, doctor; `worker` is in `cli_worker`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tournament import contest
 from tournament.cli_common import SERVERS, Refused, house_entrants, notes, out, print_json
 from tournament.cli_people import claim_line
 from tournament.cli_run import Db, Json, core_count
+from tournament.cli_worker import DISTRIBUTED, broker_url, sandbox_here
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
 from tournament.metrics import ALIVE_S, CONTENT_TYPE, exposition
@@ -37,7 +38,6 @@ from workers.sandbox.faults import SandboxFailure
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from workers.sandbox.host import Sandbox
 
 app = typer.Typer()
 logger = logging.getLogger(__name__)
@@ -47,8 +47,6 @@ CLOCK_S: Final = 1.0
 
 READY_S: Final = 60.0
 """How long a server waits for its database: one that starts or recovers says so for a while."""
-
-_DISTRIBUTED: Final = "this needs Celery and Redis: install the extra `distributed`"
 
 
 @app.command(rich_help_panel=SERVERS)
@@ -140,31 +138,6 @@ def make_site(store: Store) -> FastAPI:
 
 
 @app.command(rich_help_panel=SERVERS)
-def worker(
-    slots: Annotated[int | None, typer.Option(help="Matches side by side.", min=1, show_default="one a core")] = None,
-    name: Annotated[str | None, typer.Option(help="Name among the workers.", show_default="host:process")] = None,
-) -> None:
-    """Play matches that come through Redis (TOURNAMENT_BROKER_URL); TERM ends it after what it plays."""
-    settings = Settings.from_environment(os.environ)
-    try:
-        from workers.worker import run_worker
-    except ImportError:
-        raise Refused(_DISTRIBUTED) from None
-    log_to()
-    # Refuses to start where a layer is missing, and tells which modules bots find here.
-    with _sandbox() as sandbox:
-        offered = environment(sandbox.confinement.modules)
-    hostname = socket.gethostname()
-    run_worker(
-        _broker(settings),
-        name=name or f"{hostname}:{os.getpid()}",
-        hostname=hostname,
-        slots=slots or core_count(),
-        environment=offered,
-    )
-
-
-@app.command(rich_help_panel=SERVERS)
 def coordinator(
     drain: Annotated[bool, typer.Option("--drain", help="Hand out nothing; end when nothing is being played.")] = False,
     queue_lease: Annotated[float, typer.Option(help="Seconds a match may wait in the queue.", min=1)] = 600.0,
@@ -178,12 +151,12 @@ def coordinator(
         from workers.coordinator import Coordinator, Pace, RedisPublisher
         from workers.recorder import Recorder, RecorderLoop
     except ImportError:
-        raise Refused(_DISTRIBUTED) from None
+        raise Refused(DISTRIBUTED) from None
     from workers.app import make_app, recorder_connection, redis_client
     from workers.estimates import Estimates
     from workers.tickets import Tickets
 
-    broker, key = _broker(settings), settings.signing_key
+    broker, key = broker_url(settings), settings.signing_key
     if not key:
         raise Refused("TOURNAMENT_SIGNING_KEY is not set: expected a long random text, the same for all coordinators")
     log_to()
@@ -274,7 +247,7 @@ def doctor(db: Db = None) -> None:
 
 def _check_sandbox() -> tuple[str, bool, str]:
     try:
-        with _sandbox() as sandbox:
+        with sandbox_here() as sandbox:
             found = sandbox.confinement
     except SandboxFailure as failure:
         return "sandbox", False, str(failure)
@@ -305,7 +278,7 @@ def _check_broker(settings: Settings) -> tuple[str, bool, str]:
 
         from workers.app import redis_client, safe_url
     except ImportError:
-        return "broker", False, _DISTRIBUTED
+        return "broker", False, DISTRIBUTED
     with closing(redis_client(settings.broker_url)) as client:
         try:
             client.ping()
@@ -314,26 +287,12 @@ def _check_broker(settings: Settings) -> tuple[str, bool, str]:
     return "broker", True, f"{safe_url(settings.broker_url)} answers"
 
 
-def _sandbox() -> Sandbox:
-    try:
-        from workers.sandbox.host import Sandbox
-    except ImportError:
-        raise SandboxFailure("matches are played on Linux only") from None
-    return Sandbox()
-
-
 def _store(db: str | None) -> Store:
     store = Store(Settings.from_environment(os.environ, db).database_url)
     if not store.is_sqlite:
         store.wait_until_ready(READY_S)
     store.migrate()
     return store
-
-
-def _broker(settings: Settings) -> str:
-    if not settings.broker_url:
-        raise Refused("TOURNAMENT_BROKER_URL is not set: expected redis://USER:PASSWORD@HOST:PORT/0, or its _FILE")
-    return settings.broker_url
 
 
 def _safe(url: str) -> str:

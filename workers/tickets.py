@@ -11,14 +11,16 @@ import hmac
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tournament import seeds
 from tournament.environment import Environment, difference, fingerprint
 from tournament.replay import Player
-from tournament.store import Store
-from tournament.store_values import LeasedMatch, TournamentInfo
 from tournament.wire import MatchTask
+
+if TYPE_CHECKING:  # a worker, which reads tickets, loads no store
+    from tournament.store import Store
+    from tournament.store_values import LeasedMatch, TournamentInfo
 
 RESULTS: Final = "results"
 """The queue that workers answer into: hello, started, alive, result."""

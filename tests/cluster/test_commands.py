@@ -1,6 +1,8 @@
 """The commands of servers that need no server."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from tests.store.play import started
 from tournament import cli_servers
 from tournament.cli_common import Refused
 from tournament.store import Store
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_workers_lists_who_plays_who_is_silent_and_who_gets_no_work(
@@ -70,3 +74,13 @@ def test_a_coordinator_without_a_signing_key_says_so(monkeypatch: pytest.MonkeyP
 def test_the_address_in_the_network_is_no_name_of_the_loopback() -> None:
     assert cli_servers.lan_address() != "localhost"
     assert cli_servers.lan_address()
+
+
+def test_a_worker_loads_neither_the_store_nor_the_ratings() -> None:
+    program = (
+        "import sys\nfrom tournament.cli import make_app\nmake_app('worker')\nimport workers.worker\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} & set(sys.argv[1:])))"
+    )
+    names = ["alembic", "celery", "numpy", "psycopg", "scipy", "sqlalchemy", "sqlmodel"]
+    done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["celery"]

@@ -1,0 +1,72 @@
+"""The command `worker`. It loads no store and no ratings: a worker knows no database, and starts in half the time."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from tournament.cli_common import SERVERS, Refused
+from tournament.settings import Settings
+from workers.logs import log_to
+from workers.sandbox.faults import SandboxFailure
+
+if TYPE_CHECKING:
+    from workers.sandbox.host import Sandbox
+
+DISTRIBUTED: Final = "this needs Celery and Redis: install the extra `distributed`"
+
+app = typer.Typer()
+
+
+@app.command(rich_help_panel=SERVERS)
+def worker(
+    slots: Annotated[int | None, typer.Option(help="Matches side by side.", min=1, show_default="one a core")] = None,
+    name: Annotated[str | None, typer.Option(help="Name among the workers.", show_default="host:process")] = None,
+) -> None:
+    """Play matches that come through Redis (TOURNAMENT_BROKER_URL); TERM ends it after what it plays."""
+    from tournament.environment import environment
+
+    url = broker_url(Settings.from_environment(os.environ))
+    try:
+        from workers.worker import run_worker
+    except ImportError:
+        raise Refused(DISTRIBUTED) from None
+    log_to()
+    # Refuses to start where a layer is missing, and tells which modules bots find here.
+    with sandbox_here() as sandbox:
+        offered = environment(sandbox.confinement.modules)
+    hostname = socket.gethostname()
+    run_worker(
+        url,
+        name=name or f"{hostname}:{os.getpid()}",
+        hostname=hostname,
+        slots=slots or len(os.sched_getaffinity(0)),
+        environment=offered,
+    )
+
+
+def sandbox_here() -> Sandbox:
+    """Makes the sandbox of this machine.
+
+    Raises:
+        SandboxFailure: there is none on this system.
+    """
+    try:
+        from workers.sandbox.host import Sandbox
+    except ImportError:
+        raise SandboxFailure("matches are played on Linux only") from None
+    return Sandbox()
+
+
+def broker_url(settings: Settings) -> str:
+    """Returns the broker's address.
+
+    Raises:
+        Refused: it is not set.
+    """
+    if not settings.broker_url:
+        raise Refused("TOURNAMENT_BROKER_URL is not set: expected redis://USER:PASSWORD@HOST:PORT/0, or its _FILE")
+    return settings.broker_url
