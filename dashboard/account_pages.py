@@ -57,7 +57,7 @@ def show_account(request: Request, site: SiteDep, visitor: VisitorDep, before: i
 def add_token(
     request: Request,
     site: SiteDep,
-    visitor: VisitorDep,
+    visitor: SubmitterDep,
     label: Annotated[str, Form()] = "",
     days: Annotated[int, Form(ge=0, le=3650)] = 0,
     scope: Annotated[list[str] | None, Form()] = None,
@@ -78,7 +78,7 @@ def add_token(
 
 
 @router.post("/account/tokens/{token_id}/revoke", name="revoke_token")
-def revoke_token(site: SiteDep, visitor: VisitorDep, token_id: str) -> Response:
+def revoke_token(site: SiteDep, visitor: SubmitterDep, token_id: str) -> Response:
     """End one of one's own tokens, with the sessions opened with it."""
     try:
         site.store.revoke_token(visitor.account_id, token_id, by=visitor.account_id)

@@ -45,8 +45,8 @@ _ENVIRONMENT: Final = ("HOME", "LANG", "LC_", "PATH", "PYTHON", "TMPDIR", "TZ", 
 """What a child may know of the environment: never a password of the database or the broker."""
 
 _ADVICE: Final[Mapping[str, str]] = {
-    FaultKind.LOAD: "Your file could not be imported or Bot() not be made. Run `tournament check` on it at home.",
-    FaultKind.EXCEPTION: "Your bot raised an exception. Download the probe and run `tournament reproduce` on it.",
+    FaultKind.LOAD: "Your file could not be imported or Bot() not be made. Run at home: tournament check YOUR_BOT.py",
+    FaultKind.EXCEPTION: "An exception. With the probe's JSON: tournament reproduce PROBE.json --bot YOUR_BOT.py",
     FaultKind.EXITED: "Your bot ended its own process: no sys.exit, no os._exit.",
     FaultKind.KILLED: "Your bot's process was killed: it crashed in native code, or killed itself.",
     FaultKind.MEMORY: "Your bot took more memory than the limit. Keep less, or build tables when they are needed.",

@@ -80,6 +80,28 @@ def test_a_sign_in_gives_a_new_session_and_ends_the_old_one(store: Store, app: F
     assert store.tokens(ada)[0].sessions == 1
 
 
+def test_who_is_signed_in_can_join_as_somebody_else_on_the_same_browser(store: Store, app: FastAPI) -> None:
+    _, token = organiser(store)
+    code = new_code(RANDOM)
+    store.invite(code, InviteKind.JOIN, by=None)
+    visitor = browser(app, token)
+    assert visitor.post("/join", code=code, name="Ada").status_code == 200
+    assert ">Ada<" in visitor.get("/account").text
+    for page in ("/sign-in", f"/join/{code}"):
+        visitor.csrf = csrf_of(visitor.get(page).text.partition("<main")[2])
+
+
+def test_a_token_for_reading_changes_no_tokens(store: Store, app: FastAPI) -> None:
+    ada, token = contestant(store)
+    narrow = new_token(RANDOM)
+    store.add_token(ada, narrow, "", by=ada, scopes=frozenset({Scope.READ}))
+    visitor = browser(app, narrow.text)
+    wanted = store.tokens(ada)[0].id
+    assert visitor.post(f"/account/tokens/{wanted}/revoke").status_code == 403
+    assert visitor.post("/account/tokens", label="x").status_code == 403
+    assert store.identify_token(token) is not None
+
+
 def test_signing_out_everywhere_ends_all_sessions(store: Store, app: FastAPI) -> None:
     _, token = contestant(store)
     one, two = browser(app, token), browser(app, token)
