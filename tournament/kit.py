@@ -64,8 +64,8 @@ _README: Final = """\
 - `pytest` runs the test beside it (`pip install pytest`).
 
 `my_bot.py` defines a class `Bot` with `bid(view)`, `play(view)` and, where cards are taken, `discard(view)`; each
-answers one of `view.legal`. What else a view holds, how to debug and how to search with the engine: the guide for bot writers,
-`bots/README.md` in the project and the page Guide on a contest's site.
+answers one of `view.legal`. What else a view holds, how to debug and how to search with the engine: the guide for
+bot writers, `bots/README.md` in the project and the page Guide on a contest's site.
 """
 
 
