@@ -143,6 +143,8 @@ class NewContest:
     game: Annotated[GameName, Form()] = GameName.CUTTHROAT
     players: _Text = ""
     target: _Text = ""
+    deal_limit: _Text = ""
+    redeal_limit: _Text = ""
     bidder_takes: _Text = ""
     high: _Text = ""
     win: _Text = ""
@@ -159,6 +161,8 @@ class NewContest:
     cores: _Text = "1"
     decision_cpu: _Text = ""
     game_cpu: _Text = ""
+    deal_cpu: _Text = ""
+    load_cpu: _Text = ""
     memory_mib: _Text = ""
     practice_at: _Text = ""
     house: Annotated[tuple[str, ...], Form()] = ()
@@ -169,13 +173,13 @@ class NewContest:
         Raises:
             ValueError: one of them makes no sense.
         """
-        numbers = ("players", "target", "bidder_takes")
+        numbers = ("players", "target", "deal_limit", "redeal_limit", "bidder_takes")
         options: dict[str, Any] = {name: _whole(getattr(self, name), name) for name in numbers if getattr(self, name)}
         options |= {"high": High(self.high)} if self.high else {}
         options |= {"win": Win(self.win)} if self.win else {}
         options |= {"cap_defenders": True} if self.cap_defenders else {}
         rules = Rules.make(self.game, **options)
-        given = {"decision_cpu_s": self.decision_cpu, "game_cpu_s": self.game_cpu}
+        given = {f"{name}_cpu_s": getattr(self, f"{name}_cpu") for name in ("decision", "game", "deal", "load")}
         limits = Limits().to_dict() | {name: float(text) for name, text in given.items() if text}
         if self.memory_mib:
             limits["memory_bytes"] = min(MOST_MIB, _whole(self.memory_mib, "memory")) << 20
