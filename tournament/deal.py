@@ -402,6 +402,10 @@ def default_discards(hand: Sequence[int], legal: Sequence[tuple[int, ...]]) -> t
     """
     lengths = [len(cards.intersection(hand)) for cards in SUIT_CARDS]
     longest = lengths.index(max(lengths))
+    others = [card for card in hand if SUIT[card] != longest]
+    count = len(legal[0])
+    if len(others) >= count and lengths[longest] <= HAND_SIZE:
+        return tuple(others[:count])  # the longest suit stays whole: legal, and none without its cards comes before it
     return min(legal, key=lambda cards: sum(1 for card in cards if SUIT[card] == longest))
 
 

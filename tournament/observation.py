@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tournament.cards import CARDS, POWER, SUITS, Card
@@ -40,7 +41,7 @@ LENGTH_BYTES: Final = 2
 class QuestionWriter:
     """The referee's half: writes the questions of one game, public events encoded once for all seats."""
 
-    __slots__ = ("_acts", "_game", "_pending", "_sent")
+    __slots__ = ("_acts", "_flushed", "_game", "_pending", "_sent")
 
     def __init__(self, game: Game) -> None:
         """Listens to `game`, which has not begun to play."""
@@ -48,6 +49,7 @@ class QuestionWriter:
         self._acts = game.acts
         self._pending = [bytearray() for _ in range(game.rules.players)]
         self._sent = [0] * game.rules.players
+        self._flushed = 0
         game.listener = self
 
     def question(self, seat: int, number: int, kind: Phase, legal: Sequence[Action]) -> bytes:
@@ -59,7 +61,7 @@ class QuestionWriter:
             kind: BID, DISCARD or PLAY.
             legal: the legal actions in their order.
         """
-        actions = b"".join(map(bytes, legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
+        actions = bytes(chain.from_iterable(legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
         acts = self._acts
         events = acts[self._sent[seat] :]
         self._sent[seat] = len(acts)
@@ -71,6 +73,9 @@ class QuestionWriter:
     def _flush(self, upto: int | None = None) -> None:
         acts = self._acts
         end = len(acts) if upto is None else upto
+        if end == self._flushed == len(acts):
+            return
+        self._flushed = end
         for seat, pending in enumerate(self._pending):
             pending.extend(acts[self._sent[seat] : end])
             self._sent[seat] = len(acts)
@@ -211,8 +216,8 @@ class View:
         def __getattr__(self, name):
             if name not in VIEW_FIELDS:
                 raise AttributeError(f"a view has no {name!r}; it has {', '.join(VIEW_FIELDS)}")
-            reader, end = self._origin
-            reader.fill(self, end)
+            reader, end, legal = self._origin
+            reader.fill(self, end, legal)
             return object.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -280,20 +285,20 @@ VIEW_FIELDS: Final[tuple[str, ...]] = (
 """The names that a view has, in the order of the guide."""
 
 # The ways round `View.__setattr__`.
+_new_view, _card_of = object.__new__, CARDS.__getitem__
 _set_fields, _set_origin = (View.__dict__[name].__set__ for name in ("__dict__", "_origin"))
 
 
 class QuestionReader:
     """The bot's half: turns questions into views; what it never needs is never decoded."""
 
-    __slots__ = ("_record", "_stream", "last_number", "limits", "rules", "seat")
+    __slots__ = ("_record", "_stream", "limits", "rules", "seat")
 
     def __init__(self, rules: Rules, limits: Limits, seat: int) -> None:
         """Starts with an empty table, before the first question of a game."""
         self.rules = rules
         self.limits = limits
         self.seat = seat
-        self.last_number = 0
         self._stream = bytearray()
         self._record = _Record(rules, seat)
 
@@ -303,30 +308,25 @@ class QuestionReader:
         Returns:
             The question's number, its kind, the legal actions as bytes, and the view.
         """
-        number = self.last_number = question[0] | question[1] << 8
         kind = question[2]
-        count = question[3]
-        actions: tuple[Any, ...]
-        if kind == PLAY:
-            end = 4 + count
-            legal = question[4:end]
-            actions = tuple([CARDS[index] for index in legal])
-        elif kind == BID:
-            end = 4 + count
-            legal = question[4:end]
-            actions = tuple(legal)
-        else:
-            size = self.rules.bidder_takes
-            end = 4 + count * size
-            legal = question[4:end]
-            cards = iter([CARDS[index] for index in legal])
-            actions = tuple(zip(*[cards] * size, strict=True))  # so many at a time
+        end = 4 + question[3]
         stream = self._stream
-        stream += question[end:]
-        view = object.__new__(View)
-        _set_fields(view, {"legal": actions})
-        _set_origin(view, (self, len(stream)))
-        return number, _PHASES[kind], legal, view
+        view = _new_view(View)
+        if kind == _PLAY:
+            legal = question[4:end]
+            stream += question[end:]
+            _set_fields(view, {"legal": tuple(map(_card_of, legal))})
+        elif kind == _BID:
+            legal = question[4:end]
+            stream += question[end:]
+            _set_fields(view, {"legal": tuple(legal)})
+        else:
+            # Some eighty combinations, which a bot that discards by default never looks at.
+            end = 4 + question[3] * self.rules.bidder_takes
+            legal = question[4:end]
+            stream += question[end:]
+        _set_origin(view, (self, len(stream), legal))
+        return question[0] | question[1] << 8, _PHASES[kind], legal, view
 
     @property
     def stream(self) -> bytes:
@@ -343,16 +343,21 @@ class QuestionReader:
         self._record.follow(self._stream, len(self._stream))
         return self._record.deals_begun
 
-    def fill(self, view: View, end: int) -> None:
-        """Fills in a view's attributes as of byte `end` of the stream."""
+    def fill(self, view: View, end: int, legal: bytes) -> None:
+        """Fills in a view's attributes as of byte `end` of the stream; `legal` are its actions as bytes."""
         record = self._record
         if record.at > end:  # an older view, looked at only now
             record = _Record(self.rules, self.seat)
         record.follow(self._stream, end)
-        _set_fields(view, record.fields(self.limits, view.legal))
+        actions: tuple[Any, ...] | None = view.__dict__.get("legal")
+        if actions is None:
+            cards = map(_card_of, legal)
+            actions = tuple(zip(*[cards] * self.rules.bidder_takes, strict=True))  # so many at a time
+        _set_fields(view, record.fields(self.limits, actions))
 
 
 _PHASES: Final = (BID, DISCARD, PLAY)
+_BID, _PLAY = int(BID), int(PLAY)
 
 
 class _Record:
