@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+import traceback
 from bdb import BdbQuit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any, Final
 from tournament import seeds
 from tournament.adapter import BotError, SeatAdapter
 from tournament.deal import BID, DISCARD, Phase
-from tournament.game import Game, Outcome
+from tournament.game import FaultKind, Game, Outcome
 from tournament.observation import LENGTH_BYTES, QuestionWriter, View
 from tournament.replay import GameRecord, Player, document
 from tournament.rules import Limits, Rules
@@ -228,19 +229,27 @@ class Decisions:
             if self._generator:
                 self._generator.switch_to(seat)
                 random.seed(text)
-            adapter = self._adapters[seat]
-            if not isinstance(bot, BotSource):
-                if bot is not None:
-                    adapter.use(bot() if isinstance(bot, type) else bot)
-                continue
             try:
-                adapter.load(bot, text)
+                self._seat(self._adapters[seat], bot, text)
             except BotError as error:
                 if self._raise_faults:
                     raise
                 if not self.game.over:
                     self._errors.append(error.text)
                     self.game.load_fault(seat, error.kind)
+
+    def _seat(self, adapter: SeatAdapter, bot: object, random_seed: str) -> None:
+        if isinstance(bot, BotSource):
+            adapter.load(bot, random_seed)
+        elif isinstance(bot, type):
+            try:
+                adapter.use(bot())
+            except Exception as error:
+                if self._raise_faults:
+                    raise
+                raise BotError(FaultKind.LOAD, f"{type(error).__name__}: {error}", traceback.format_exc()) from None
+        elif bot is not None:
+            adapter.use(bot)
 
 
 class _Generator:

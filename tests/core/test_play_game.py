@@ -126,6 +126,19 @@ def test_a_source_that_does_not_load_is_a_fault_at_load() -> None:
     assert played.document()["deals"] == []
 
 
+def test_a_class_that_cannot_be_made_is_a_fault_at_load_as_well() -> None:
+    class Unmade(Simple):
+        def __init__(self) -> None:
+            raise KeyError("weights")
+
+    played = play_game([Simple, Unmade], TWO, "x")
+    assert played.outcome.fault is not None
+    assert (played.outcome.fault.seat, played.outcome.fault.kind) == (1, "load")
+    assert played.errors[0].startswith("KeyError: 'weights'")
+    with pytest.raises(KeyError):
+        play_game([Simple, Unmade], TWO, "x", raise_faults=True)
+
+
 def test_empty_seats_are_asked_and_the_others_play() -> None:
     decisions = Decisions([None, Simple, Counter], THREE, "learn")
     seats, kinds = set(), set()
