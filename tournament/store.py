@@ -32,9 +32,10 @@ from tournament.store_database import (
     clock,
 )
 from tournament.store_figures import FigureReads
-from tournament.store_people import People, note
+from tournament.store_people import People
 from tournament.store_queue import Queue
 from tournament.store_state import lock_tournament, set_state, tell
+from tournament.store_tokens import note
 from tournament.store_values import NewEntrant, NewTournament, Topic
 
 __all__ = ["NotFound", "Store", "StoreError", "WrongState"]

@@ -16,11 +16,12 @@ from tournament.models import MatchState, TournamentState
 from tournament.models_contest import Announcement, Extension, Practice, Repeat, Verdict
 from tournament.models_people import OPEN_STATES
 from tournament.store_database import GAME, MATCH, TOURNAMENT, NotFound, WrongState, clock, table_of
-from tournament.store_people import ACCOUNT, SUBMISSION, note
+from tournament.store_people import SUBMISSION
 from tournament.store_reads import value_of
 from tournament.store_record import entrants_of
 from tournament.store_state import lock_tournament
 from tournament.store_submissions import Submissions
+from tournament.store_tokens import ACCOUNT, note
 from tournament.store_values import NewEntrant
 
 EXTENSION: Final = table_of(Extension)

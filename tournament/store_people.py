@@ -1,6 +1,6 @@
-"""Accounts, tokens, sessions, invitations and the audit log: what the store does for people.
+"""Accounts, codes and the settings of the site: what the store does for people.
 
-Tokens, keys and codes come in as they are and are stored as hashes. Every change that somebody may ask about later is
+Codes come in as they are and are stored as hashes. Every change that somebody may ask about later is
 written to the audit log in the same transaction, by numbers and never by names, so that erasing leaves nothing there.
 """
 
@@ -17,25 +17,20 @@ from tournament import tokens
 from tournament.models_people import (
     FIRST_ACCOUNT,
     OPEN_STATES,
-    Account,
-    Audit,
     Bot,
     Invite,
     InviteKind,
     Option,
     Role,
-    Session,
     Submission,
-    Token,
 )
-from tournament.people import SCOPES, AccountInfo, AuditLine, Identity, InviteInfo, SiteOptions, TokenInfo
+from tournament.people import SCOPES, AccountInfo, Identity, InviteInfo, SiteOptions
 from tournament.source import BotSource
 from tournament.store_database import (
     ENTRANT,
     FAULT,
     MATCH,
     SOURCE,
-    Database,
     NotFound,
     StoreError,
     WrongState,
@@ -43,20 +38,13 @@ from tournament.store_database import (
     table_of,
 )
 from tournament.store_state import OPEN
-from tournament.tokens import NewToken, Scope
+from tournament.store_tokens import ACCOUNT, TOKEN, Tokens, add_token, drop_tokens, info, living, note
+from tournament.tokens import NewToken
 
-ACCOUNT: Final = table_of(Account)
-TOKEN: Final = table_of(Token)
-SESSION: Final = table_of(Session)
 INVITE: Final = table_of(Invite)
 BOT: Final = table_of(Bot)
 SUBMISSION: Final = table_of(Submission)
 OPTION: Final = table_of(Option)
-AUDIT: Final = table_of(Audit)
-
-IDLE_S: Final = 12 * 3600.0
-_TOUCH_S: Final = 60.0
-"""Last use is written down once a minute at most: reading a page shall not write."""
 
 _ERASED: Final = BotSource.of_file(b"# The contestant who wrote this was erased.\n")
 
@@ -65,7 +53,7 @@ class NameTaken(StoreError):
     """Another account goes by a name that reads the same."""
 
 
-class People(Database):
+class People(Tokens):
     """What is done for accounts; every method is one transaction."""
 
     # Settings of the site --------------------------------------------------------------------------------------
@@ -115,7 +103,7 @@ class People(Database):
                     raise WrongState("this installation has an organiser already")
                 connection.execute(delete(INVITE).where(INVITE.c.kind == kind))
             if account_id is not None:
-                _living(connection, account_id)
+                living(connection, account_id)
                 connection.execute(delete(INVITE).where(INVITE.c.account_id == account_id))
             values = {"hash": _code_hash(code), "kind": kind, "account_id": account_id, "cap": cap, "ends_at": ends_at}
             connection.execute(insert(INVITE).values(**values, created_at=clock(connection)))
@@ -126,7 +114,7 @@ class People(Database):
         with self.read() as connection:
             good = _good(clock(connection))
             rows = connection.execute(select(INVITE).where(good).order_by(INVITE.c.created_at.desc()))
-            return [_info(InviteInfo, row, kind=InviteKind(row.kind)) for row in rows]
+            return [info(InviteInfo, row, kind=InviteKind(row.kind)) for row in rows]
 
     def find_invite(self, code: str) -> InviteInfo | None:
         """Returns what a code is good for, None if for nothing."""
@@ -134,7 +122,7 @@ class People(Database):
             row = connection.execute(
                 select(INVITE).where(INVITE.c.hash == _code_hash(code), _good(clock(connection)))
             ).one_or_none()
-            return None if row is None else _info(InviteInfo, row, kind=InviteKind(row.kind))
+            return None if row is None else info(InviteInfo, row, kind=InviteKind(row.kind))
 
     def end_invite(self, code_hash: str, *, by: int | None) -> None:
         """Ends a code early."""
@@ -172,9 +160,9 @@ class People(Database):
                 role = Role.ORGANISER if row.kind == InviteKind.CLAIM else Role.CONTESTANT
                 account_id = _add_account(connection, name, role, now)
             note(connection, account_id, f"take {row.kind} code", f"account {account_id}")
-            account = _living(connection, account_id)
+            account = living(connection, account_id)
             scopes = SCOPES[Role(account.role)]
-            _add_token(connection, account_id, token, f"from a {row.kind} code", scopes, None, now)
+            add_token(connection, account_id, token, f"from a {row.kind} code", scopes, None, now)
             return Identity(account_id, account.name, Role(account.role), scopes, token.id)
 
     # Accounts --------------------------------------------------------------------------------------------------
@@ -232,7 +220,7 @@ class People(Database):
             ValueError: the name cannot be shown.
         """
         with self.write() as connection:
-            _living(connection, account_id)
+            living(connection, account_id)
             _set_name(connection, account_id, tokens.display_name(name))
             note(connection, by, "rename", f"account {account_id}")
 
@@ -244,7 +232,7 @@ class People(Database):
             WrongState: one of its bots still has matches to play, or it is the last organiser.
         """
         with self.write() as connection:
-            account = _living(connection, account_id)
+            account = living(connection, account_id)
             others = select(ACCOUNT.c.id).where(
                 ACCOUNT.c.role == Role.ORGANISER, ACCOUNT.c.id != account_id, ACCOUNT.c.erased_at.is_(None)
             )
@@ -264,138 +252,12 @@ class People(Database):
                 .where(BOT.c.account_id == account_id)
                 .values(withdrawn_at=func.coalesce(BOT.c.withdrawn_at, now))
             )
-            _drop_tokens(connection, account_id)
+            drop_tokens(connection, account_id)
             connection.execute(delete(INVITE).where(INVITE.c.account_id == account_id))
             _set_name(connection, account_id, f"erased {account_id}")
             done = {"erased_at": now, "entry_bot": None}
             connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(**done))
             note(connection, by, "erase", f"account {account_id}")
-
-    # Tokens and sessions -----------------------------------------------------------------------------------------
-
-    def add_token(
-        self,
-        account_id: int,
-        token: NewToken,
-        label: str,
-        *,
-        by: int | None,
-        scopes: frozenset[Scope] | None = None,
-        expires_at: float | None = None,
-    ) -> None:
-        """Gives an account one more token, for all that its role allows or for less.
-
-        Raises:
-            NotFound: there is no such account.
-            WrongState: the role does not allow one of the scopes.
-        """
-        with self.write() as connection:
-            account = _living(connection, account_id)
-            allowed = SCOPES[Role(account.role)]
-            wanted = allowed if scopes is None else scopes
-            if not wanted <= allowed:
-                raise WrongState(f"a {account.role} cannot have a token for {', '.join(sorted(wanted - allowed))}")
-            _add_token(connection, account_id, token, label, wanted, expires_at, clock(connection))
-            note(connection, by, "add token", f"account {account_id} token {token.id}")
-
-    def tokens(self, account_id: int) -> list[TokenInfo]:
-        """Returns the tokens of an account, oldest first."""
-        sessions = select(func.count()).where(SESSION.c.token_id == TOKEN.c.id).scalar_subquery()
-        query = (
-            select(TOKEN, sessions.label("sessions"))
-            .where(TOKEN.c.account_id == account_id)
-            .order_by(TOKEN.c.created_at, TOKEN.c.id)
-        )
-        with self.read() as connection:
-            return [_info(TokenInfo, row, scopes=_scopes(row.scopes)) for row in connection.execute(query)]
-
-    def revoke_token(self, account_id: int, token_id: str, *, by: int | None) -> None:
-        """Ends a token and the sessions opened with it.
-
-        Raises:
-            NotFound: the account has no such token.
-        """
-        with self.write() as connection:
-            at = (TOKEN.c.account_id == account_id) & (TOKEN.c.id == token_id)
-            connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(select(TOKEN.c.id).where(at))))
-            if not connection.execute(delete(TOKEN).where(at).returning(TOKEN.c.id)).all():
-                raise NotFound(f"account {account_id} has no token {token_id!a:.20}")
-            note(connection, by, "revoke token", f"account {account_id} token {token_id}")
-
-    def revoke_all(self, account_id: int, *, by: int | None) -> None:
-        """Ends all tokens and sessions of an account, as before a lost token is replaced."""
-        with self.write() as connection:
-            _drop_tokens(connection, account_id)
-            note(connection, by, "revoke all tokens", f"account {account_id}")
-
-    def identify_token(self, text_: str, *, now: float | None = None) -> Identity | None:
-        """Returns whom a token stands for, None if for nobody (any more)."""
-        token_id = tokens.token_id(text_)
-        if token_id is None:
-            return None
-        with self.read() as connection:
-            moment = clock(connection) if now is None else now
-            row = connection.execute(_identities().where(TOKEN.c.id == token_id)).one_or_none()
-        if row is None or not tokens.same(row.hash, tokens.hashed(text_)) or _expired(row, moment):
-            return None
-        if moment - (row.used_at or 0) > _TOUCH_S:
-            with self.write() as connection:
-                connection.execute(update(TOKEN).where(TOKEN.c.id == token_id).values(used_at=moment))
-        return _identity(row)
-
-    def open_session(self, token_id: str, key: str, csrf: str, *, now: float | None = None) -> None:
-        """Opens a session for a token that was identified; sessions that have been idle for long go."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            connection.execute(delete(SESSION).where(SESSION.c.seen_at < moment - IDLE_S))
-            values = {"token_id": token_id, "csrf": csrf, "created_at": moment, "seen_at": moment}
-            connection.execute(insert(SESSION).values(hash=tokens.hashed(key), **values))
-
-    def identify_session(self, key: str, *, now: float | None = None) -> Identity | None:
-        """Returns whom a session key stands for, None if for nobody (any more)."""
-        key_hash = tokens.hashed(key)
-        query = _identities().add_columns(SESSION.c.csrf, SESSION.c.seen_at)
-        query = query.join(SESSION, SESSION.c.token_id == TOKEN.c.id).where(SESSION.c.hash == key_hash)
-        with self.read() as connection:
-            moment = clock(connection) if now is None else now
-            row = connection.execute(query).one_or_none()
-        if row is None or _expired(row, moment) or moment - row.seen_at > IDLE_S:
-            return None
-        if moment - row.seen_at > _TOUCH_S:
-            with self.write() as connection:
-                connection.execute(update(SESSION).where(SESSION.c.hash == key_hash).values(seen_at=moment))
-        return _identity(row, row.csrf)
-
-    def close_session(self, key: str) -> None:
-        """Ends one session."""
-        with self.write() as connection:
-            connection.execute(delete(SESSION).where(SESSION.c.hash == tokens.hashed(key)))
-
-    def close_sessions(self, account_id: int) -> None:
-        """Ends all sessions of an account."""
-        with self.write() as connection:
-            mine = select(TOKEN.c.id).where(TOKEN.c.account_id == account_id)
-            connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(mine)))
-
-    # Audit -------------------------------------------------------------------------------------------------------
-
-    def audit(self, act: str, subject: str, reason: str = "", *, by: int | None) -> None:
-        """Writes down an act that is no transaction of its own here."""
-        with self.write() as connection:
-            note(connection, by, act, subject, reason)
-
-    def audit_log(self, limit: int = 50) -> list[AuditLine]:
-        """Returns the last acts, newest first."""
-        with self.read() as connection:
-            rows = connection.execute(select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit))
-            return [_info(AuditLine, row) for row in rows]
-
-
-def note(connection: Connection, by: int | None, act: str, subject: str, reason: str = "") -> None:
-    """Writes a line of the audit log, in the transaction that does what it tells of; `by` None is the command line."""
-    connection.execute(
-        insert(AUDIT).values(at=clock(connection), account_id=by, act=act, subject=subject, reason=reason)
-    )
 
 
 def options_of(connection: Connection) -> SiteOptions:
@@ -426,35 +288,6 @@ def _refuse_taken(connection: Connection, name: str, account_id: int | None) -> 
     query = select(ACCOUNT.c.id).where(ACCOUNT.c.name_key == tokens.name_key(name))
     if connection.scalar(query) not in (None, account_id):
         raise NameTaken(f"the name {name!r} is taken, or reads like one that is: expected another")
-
-
-def _living(connection: Connection, account_id: int) -> Any:
-    row = connection.execute(
-        select(ACCOUNT).where(ACCOUNT.c.id == account_id, ACCOUNT.c.erased_at.is_(None))
-    ).one_or_none()
-    if row is None:
-        raise NotFound(f"no account {account_id}")
-    return row
-
-
-def _add_token(
-    connection: Connection,
-    account_id: int,
-    token: NewToken,
-    label: str,
-    scopes: frozenset[Scope],
-    expires_at: float | None,
-    now: float,
-) -> None:
-    values = {"id": token.id, "hash": token.hash, "label": label, "scopes": " ".join(sorted(scopes))}
-    times = {"created_at": now, "expires_at": expires_at}
-    connection.execute(insert(TOKEN).values(account_id=account_id, **values, **times))
-
-
-def _drop_tokens(connection: Connection, account_id: int) -> None:
-    mine = select(TOKEN.c.id).where(TOKEN.c.account_id == account_id)
-    connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(mine)))
-    connection.execute(delete(TOKEN).where(TOKEN.c.account_id == account_id))
 
 
 def _refuse_if_playing(connection: Connection, account_id: int) -> None:
@@ -494,24 +327,8 @@ def _accounts() -> Any:
 
 
 def _account(row: Any) -> AccountInfo:
-    made: AccountInfo = _info(AccountInfo, row, role=Role(row.role))
+    made: AccountInfo = info(AccountInfo, row, role=Role(row.role))
     return made
-
-
-def _identities() -> Any:
-    return (
-        select(ACCOUNT.c.name, ACCOUNT.c.role, TOKEN)
-        .join(TOKEN, TOKEN.c.account_id == ACCOUNT.c.id)
-        .where(ACCOUNT.c.erased_at.is_(None))
-    )
-
-
-def _identity(row: Any, csrf: str | None = None) -> Identity:
-    return Identity(row.account_id, row.name, Role(row.role), _scopes(row.scopes), row.id, csrf)
-
-
-def _expired(row: Any, now: float) -> bool:
-    return row.expires_at is not None and row.expires_at <= now
 
 
 def _good(now: float) -> ColumnElement[bool]:
@@ -520,11 +337,3 @@ def _good(now: float) -> ColumnElement[bool]:
 
 def _code_hash(code: str) -> str:
     return tokens.hashed(tokens.code_of(code))
-
-
-def _scopes(text_: str) -> frozenset[Scope]:
-    return frozenset(map(Scope, text_.split()))
-
-
-def _info(kind: Any, row: Any, /, **changed: Any) -> Any:
-    return kind(**{each.name: changed.get(each.name, getattr(row, each.name, None)) for each in fields(kind)})

@@ -18,9 +18,9 @@ from tournament.models import MatchState, TournamentState
 from tournament.results import MatchResult
 from tournament.rules import Rules
 from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID, Database, NotFound, WrongState, clock
-from tournament.store_people import note
 from tournament.store_record import Recording, entrants_of, result_text
 from tournament.store_state import OPEN, finish_if_over, lock_tournament, set_state, tell
+from tournament.store_tokens import note
 from tournament.store_values import LeasedMatch, Recorded, Topic
 
 MAX_LOSSES: Final = 5

@@ -1,44 +1,30 @@
-"""Bots, submissions, the queue of checks, trials of new versions, and who enters a tournament.
-
-Checks are handed out fairly: one at a time for each account, and first to the account that was served least in the
-last hour, so that one who uploads fifty versions delays nobody. A lease of a check that has ended is given out once
-more, then the submission has failed, with a reason, and can be tried again by hand.
-"""
+"""Bots, submissions and who enters a tournament."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, text, update
+from sqlalchemy import Connection, func, insert, select, text, update
 
 from tournament.models import TournamentState
-from tournament.models_people import OPEN_STATES, SubmissionState, Trial
-from tournament.people import BotInfo, LeasedCheck, SubmissionInfo, TrialInfo
+from tournament.models_people import OPEN_STATES, SubmissionState
+from tournament.people import BotInfo, SubmissionInfo
 from tournament.rules import DEFAULTS, GameName, Limits, Rules
 from tournament.seeds import BOT_NAME
 from tournament.source import BotSource
-from tournament.store_database import SOURCE, TOURNAMENT, Database, NotFound, StoreError, WrongState, clock, table_of
-from tournament.store_people import ACCOUNT, BOT, SUBMISSION, note, options_of
+from tournament.store_checks import HOUR_S, Checks, newest_version
+from tournament.store_database import SOURCE, TOURNAMENT, NotFound, StoreError, WrongState, clock
+from tournament.store_people import BOT, SUBMISSION, options_of
+from tournament.store_tokens import ACCOUNT, note
 from tournament.store_values import NewEntrant
 
-TRIAL: Final = table_of(Trial)
-
-HOUR_S: Final = 3600.0
 DAY_S: Final = 24 * HOUR_S
-MAX_ATTEMPTS: Final = 2
-"""A check that was lost (its process died, it hung) is done once more by itself."""
-
 USUAL_CHECK_S: Final = 3.0
 """How long a check is said to take before any was done."""
-
-_CHECK_LOCK: Final = 7_652_384_191
-"""Any number, always the same: checks are handed out under the advisory lock of this number on PostgreSQL."""
-
-LOST: Final = "the check was given up: it took longer than it may, or the server stopped meanwhile"
 
 
 class QuotaReached(StoreError):
@@ -67,7 +53,7 @@ class NewSubmission:
     note: str = ""
 
 
-class Submissions(Database):
+class Submissions(Checks):
     """What is done for bots and submissions; every method is one transaction."""
 
     # Receiving -------------------------------------------------------------------------------------------------
@@ -97,7 +83,7 @@ class Submissions(Database):
                 waiting = select(SUBMISSION.c.id).where(*same, SUBMISSION.c.state.in_(OPEN_STATES))
                 if (found := connection.scalar(waiting)) is not None:
                     return int(found)
-                newest = _newest(connection, bot_id)
+                newest = newest_version(connection, bot_id)
                 if newest is not None and newest.sha256 == sha256:
                     raise WrongState(f"{new.bot} version {newest.version} has these very files: nothing to do")
             _refuse_beyond_quota(connection, new, moment)
@@ -284,147 +270,6 @@ class Submissions(Database):
             files = {row.sha256: BotSource.unpack(row.files) for row in connection.execute(packed)}
             return [NewEntrant(row.name, row.version, files[row.sha256], row.account_id, row.id) for row in rows]
 
-    # Checks ----------------------------------------------------------------------------------------------------
-
-    def lease_check(self, lease_s: float, *, now: float | None = None) -> LeasedCheck | None:
-        """Hands out the submission whose turn it is, None if nothing can be checked now."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            if connection.dialect.name != "sqlite":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _CHECK_LOCK})
-            busy = select(SUBMISSION.c.account_id).where(SUBMISSION.c.state == SubmissionState.CHECKING)
-            queue = select(func.min(SUBMISSION.c.id).label("id"), SUBMISSION.c.account_id).where(
-                SUBMISSION.c.state == SubmissionState.WAITING, SUBMISSION.c.account_id.not_in(busy)
-            )
-            waiting = connection.execute(queue.group_by(SUBMISSION.c.account_id)).all()
-            served = select(SUBMISSION.c.account_id, func.count()).where(SUBMISSION.c.started_at > moment - HOUR_S)
-            counts = {row[0]: row[1] for row in connection.execute(served.group_by(SUBMISSION.c.account_id))}
-            for row in sorted(waiting, key=lambda each: (counts.get(each.account_id, 0), each.id)):
-                change = (
-                    update(SUBMISSION)
-                    .where(SUBMISSION.c.id == row.id, SUBMISSION.c.state == SubmissionState.WAITING)
-                    .values(
-                        state=SubmissionState.CHECKING,
-                        stage="upload checks",
-                        started_at=moment,
-                        lease_until=moment + lease_s,
-                        attempt=SUBMISSION.c.attempt + 1,
-                    )
-                    .returning(SUBMISSION.c.bot_id, SUBMISSION.c.sha256, SUBMISSION.c.attempt)
-                )
-                taken = connection.execute(change).one_or_none()
-                if taken is not None:
-                    name = connection.scalar(select(BOT.c.name).where(BOT.c.id == taken.bot_id))
-                    version = _next_version(connection, taken.bot_id)
-                    return LeasedCheck(row.id, taken.attempt, str(name), version, taken.sha256)
-            return None
-
-    def check_passed(self, check: LeasedCheck, stage: str) -> None:
-        """Notes the stage that a check has reached, for whoever waits."""
-        with self.write() as connection:
-            connection.execute(update(SUBMISSION).where(_leased(check)).values(stage=stage))
-
-    def decide(
-        self,
-        check: LeasedCheck,
-        stage: str,
-        verdict: Mapping[str, Any],
-        probes: Sequence[Mapping[str, Any]],
-        check_s: float,
-        *,
-        accepted: bool,
-        trial_rules: Rules | None = None,
-        secret: str = "",
-        now: float | None = None,
-    ) -> bool:
-        """Records the verdict of a check; an accepted one becomes the bot's next version.
-
-        Args:
-            check: the lease; if it is over, nothing is recorded.
-            stage: where the check ended.
-            verdict: what is shown, JSON values.
-            probes: the replay documents of the probes.
-            check_s: how long it took.
-            accepted: whether nothing was wrong.
-            trial_rules: in which mode the new version is tried against the old one in the background.
-            secret: what the deals of that trial are made from.
-            now: for tests.
-
-        Returns:
-            Whether it was recorded.
-        """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            bot_id = connection.scalar(select(SUBMISSION.c.bot_id).where(_leased(check)))
-            if bot_id is None:
-                return False
-            before = _newest(connection, bot_id)
-            values = {
-                "state": SubmissionState.ACCEPTED if accepted else SubmissionState.REJECTED,
-                "stage": stage,
-                "version": _next_version(connection, bot_id) if accepted else None,
-                "ended_at": moment,
-                "lease_until": None,
-                "check_s": check_s,
-                "verdict": json.dumps(verdict),
-                "probes": zlib.compress(json.dumps(list(probes)).encode()) if probes else None,
-            }
-            connection.execute(update(SUBMISSION).where(_leased(check)).values(values))
-            if accepted and before is not None and trial_rules is not None:
-                rules = json.dumps(trial_rules.to_dict(), sort_keys=True)
-                trial = {"submission_id": check.id, "against_id": before.id, "rules": rules, "secret": secret}
-                connection.execute(insert(TRIAL).values(trial))
-            return True
-
-    def give_up(self, check: LeasedCheck, reason: str, *, now: float | None = None) -> None:
-        """Ends a check that failed through us: it is done once more, then the submission has failed."""
-        with self.write() as connection:
-            _give_up(connection, _leased(check), reason, clock(connection) if now is None else now)
-
-    def take_back_checks(self, *, all_of_them: bool = False, now: float | None = None) -> None:
-        """Ends checks whose lease is over; at the start of the only checker, all."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            late = SUBMISSION.c.state == SubmissionState.CHECKING
-            if not all_of_them:
-                late = and_(late, SUBMISSION.c.lease_until < moment)
-            _give_up(connection, late, LOST, moment)
-
-    # Trials ----------------------------------------------------------------------------------------------------
-
-    def trial(self, submission_id: int | None = None) -> TrialInfo | None:
-        """Returns the trial of a version, or the oldest that is not decided; None if there is none."""
-        new, old = SUBMISSION.alias("new"), SUBMISSION.alias("old")
-        query = (
-            select(TRIAL, BOT.c.name, new.c.version, new.c.sha256, old.c.version, old.c.sha256)
-            .join(new, new.c.id == TRIAL.c.submission_id)
-            .join(old, old.c.id == TRIAL.c.against_id)
-            .join(BOT, BOT.c.id == new.c.bot_id)
-            .order_by(TRIAL.c.submission_id)
-            .limit(1)
-        )
-        query = query.where(
-            TRIAL.c.verdict.is_(None) & BOT.c.withdrawn_at.is_(None)
-            if submission_id is None
-            else TRIAL.c.submission_id == submission_id
-        )
-        with self.read() as connection:
-            row = connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        *_, name, version, sha256, old_version, old_sha256 = row
-        rules, scores = Rules.from_dict(json.loads(row.rules)), tuple(json.loads(row.scores))
-        both = (version, sha256), (old_version, old_sha256)
-        return TrialInfo(row.submission_id, name, *both, rules, row.secret, scores, row.verdict)
-
-    def add_score(self, trial: TrialInfo, score: int | None, verdict: str | None) -> None:
-        """Records the next match of a trial (None if it could not be played), and what it says if that was the last."""
-        scores = [*trial.scores, *([] if score is None else [score])]
-        at = (TRIAL.c.submission_id == trial.submission_id) & (TRIAL.c.played == len(trial.scores))
-        values = {"scores": json.dumps(scores), "played": len(scores), "verdict": verdict}
-        with self.write() as connection:
-            connection.execute(update(TRIAL).where(at).values(**values))
-
     def _bot(self, connection: Connection, new: NewSubmission, reserved: Sequence[str], now: float) -> int:
         row = connection.execute(select(BOT).where(BOT.c.name == new.bot)).one_or_none()
         if row is not None:
@@ -486,32 +331,6 @@ def _keep_source(connection: Connection, source: BotSource, now: float) -> None:
         ),
         {"sha256": source.sha256, "files": source.pack(), "now": now},
     )
-
-
-def _give_up(connection: Connection, which: ColumnElement[bool], reason: str, now: float) -> None:
-    over = {"lease_until": None, "stage": "received"}
-    again = update(SUBMISSION).where(which, SUBMISSION.c.attempt < MAX_ATTEMPTS)
-    connection.execute(again.values(state=SubmissionState.WAITING, **over))
-    failed = {"state": SubmissionState.FAILED, "ended_at": now, "verdict": json.dumps({"reasons": [reason]})}
-    connection.execute(update(SUBMISSION).where(which).values(**failed, **over))
-
-
-def _leased(check: LeasedCheck) -> ColumnElement[bool]:
-    return and_(
-        SUBMISSION.c.id == check.id,
-        SUBMISSION.c.attempt == check.attempt,
-        SUBMISSION.c.state == SubmissionState.CHECKING,
-    )
-
-
-def _newest(connection: Connection, bot_id: int) -> Any:
-    query = select(SUBMISSION).where(SUBMISSION.c.bot_id == bot_id, SUBMISSION.c.version.is_not(None))
-    return connection.execute(query.order_by(SUBMISSION.c.version.desc()).limit(1)).one_or_none()
-
-
-def _next_version(connection: Connection, bot_id: int) -> int:
-    newest = connection.scalar(select(func.max(SUBMISSION.c.version)).where(SUBMISSION.c.bot_id == bot_id))
-    return int(newest or 0) + 1
 
 
 def _submission(connection: Connection, submission_id: int) -> Any:

@@ -25,6 +25,8 @@ OPEN = "open"
 SIGNED = "signed in"
 OWNER = "owner"
 """Whose it is, and the organiser; for another contestant there is no such thing."""
+PRIVATE = "private"
+"""The same, of a game that all may see: others are told that this part is not for them."""
 OWN = "own"
 """Whose it is alone."""
 ORGANISER = "organiser"
@@ -35,6 +37,7 @@ EXPECTED = {
     OPEN: ("ok", "ok", "ok", "ok"),
     SIGNED: ("sign in", "ok", "ok", "ok"),
     OWNER: ("sign in", "ok", "hidden", "ok"),
+    PRIVATE: ("forbidden", "ok", "forbidden", "ok"),
     OWN: ("sign in", "ok", "hidden", "hidden"),
     ORGANISER: ("sign in", "forbidden", "forbidden", "ok"),
 }
@@ -75,6 +78,7 @@ TABLE = {
     "GET /games/{game}/replay": Row(ALL, "/games/1-1-1/replay"),
     "GET /games/{game}/replay.json": Row(ALL, "/games/1-1-1/replay.json"),
     "GET /games/{game}/replay.txt": Row(ALL, "/games/1-1-1/replay.txt"),
+    "GET /games/{game}/faults/{ordinal}.json": Row(PRIVATE, "/games/1-3-2/faults/1.json"),
     "GET /bots/{name}": Row(ALL, "/bots/fox"),
     "GET /bots/{name}/v{version}": Row(ALL, "/bots/fox/v1"),
     "GET /bots/{name}/opponents.csv": Row(ALL, "/bots/fox/opponents.csv"),
@@ -189,7 +193,7 @@ def made(store: Store) -> Site:
     accept(store)
     second = new_token(RANDOM)
     store.add_token(ada, second, "to be revoked", by=ada)
-    play_all(store, store.create_running(new(), store.entries()))
+    play_all(store, store.create_running(new(rounds=3), store.entries()))
     code, spare = new_code(RANDOM), new_code(RANDOM)
     for each in (code, spare):
         store.invite(each, InviteKind.JOIN, by=None, cap=50)

@@ -9,7 +9,8 @@ from tournament.models_people import FIRST_ACCOUNT, InviteKind, Role
 from tournament.people import SiteOptions
 from tournament.store import NotFound, Store, WrongState
 from tournament.store_database import SOURCE
-from tournament.store_people import IDLE_S, NameTaken
+from tournament.store_people import NameTaken
+from tournament.store_tokens import IDLE_S
 from tournament.tokens import Scope, hashed, new_code, new_token
 
 

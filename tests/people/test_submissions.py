@@ -9,7 +9,8 @@ from tournament.models_people import SubmissionState
 from tournament.people import LeasedCheck, SiteOptions
 from tournament.rules import Rules
 from tournament.store import NotFound, Store, WrongState
-from tournament.store_submissions import HOUR_S, LOST, MAX_ATTEMPTS, NewSubmission, QuotaReached
+from tournament.store_checks import HOUR_S, LOST, MAX_ATTEMPTS
+from tournament.store_submissions import NewSubmission, QuotaReached
 
 RULES = Rules.make("cutthroat", players=2)
 
