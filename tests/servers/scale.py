@@ -143,13 +143,13 @@ def overhead() -> None:
 def workers() -> None:
     rules = Rules.make("cutthroat", players=2, target=1000, deal_limit=3)
     bot = BURNING_BOT.format(seconds=0.01)
-    print("| workers of one slot | matches/s | speed-up |\n|---|---|---|")
+    print("| workers of one slot | matches/s | speed-up | CPU ms a match, all processes |\n|---|---|---|---|")
     first = 0.0
     for count in (1, 2):
         cost = in_cluster(3, rules, count, 1, text=bot)
         rate = cost.rate
         first = first or rate
-        print(f"| {count} | {rate:.2f} | {rate / first:.2f} |", flush=True)
+        print(f"| {count} | {rate:.2f} | {rate / first:.2f} | {cost.cpu_ms():.0f} |", flush=True)
 
 
 def slots() -> None:

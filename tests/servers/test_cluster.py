@@ -174,7 +174,7 @@ def test_a_worker_told_to_end_finishes_what_it_plays_and_gives_the_rest_back(clu
 
 
 def test_a_drained_cluster_has_nothing_out_and_goes_on_afterwards(cluster: Cluster) -> None:
-    tournament = make_tournament(cluster.store, 4, 30)
+    tournament = make_tournament(cluster.store, 4, 12)
     coordinator = cluster.coordinator()
     cluster.worker()
     wait_for(lambda: cluster.store.counts(tournament).finished > 10, "some results")
