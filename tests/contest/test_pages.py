@@ -4,15 +4,19 @@ import json
 import re
 from datetime import UTC, datetime
 
+import html5lib
 import pytest
 from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from dashboard.app import create_app
 from dashboard.contest_pages import ACTS
 from tests.people.people import contestant, organiser
 from tests.people.site import Visitor, browser, nobody
 from tests.store.play import TWO, entrants, new, play, play_all, started
+from tournament.cli_servers import make_site
 from tournament.models import TournamentState
+from tournament.models_contest import Verdict
 from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_values import NewEntrant
@@ -81,6 +85,17 @@ def test_the_stream_of_events_ends_where_the_standings_are_held(store: Store, ap
     assert app.state.public_site.feed is not app.state.site.feed
 
 
+def test_the_metrics_leave_held_tournaments_out(store: Store) -> None:
+    started(store, 3, TWO)
+    held = started(store, 3, TWO)
+    client = TestClient(make_site(store))
+    assert f'smear_matches{{tournament="{held}"' in client.get("/metrics").text
+    store.hold(held, 5000.0)
+    text = client.get("/metrics").text
+    assert f'tournament="{held}"' not in text
+    assert 'smear_matches{tournament="1"' in text
+
+
 def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: Store, app: FastAPI) -> None:
     account, token = organiser(store)
     mine = browser(app, token)
@@ -116,6 +131,40 @@ def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: 
     acts = [line.act for line in reversed(store.audit_log()) if line.account_id == account]
     expected = ["make", "open", "change plan", "start", "paused", "running", "disqualify", "void", "void", "announce"]
     assert acts[-11:] == [*expected, "take back"]
+
+
+def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: FastAPI) -> None:
+    _, token = organiser(store)
+    ada, _ = contestant(store)
+    mine = browser(app, token)
+    draft = {"name": "<Cup>", "players": "2", "closes": "2100-01-02 12:00", "time_budget": "2h", "house": "simple"}
+    assert mine.post("/admin/contests", **draft).status_code == 303
+    assert mine.post("/admin/contests", practice_at="02:00", **draft).status_code == 303
+    assert mine.post("/admin/announcements", text="<Hello>").status_code == 303
+    store.extend(1, ada, 5e9)
+    tournament = started(store, 3, TWO)
+    play_all(store, tournament)
+    store.add_repeat(tournament, 1, "here", Verdict.WORKER, detail="who played it first: <bot>")
+    store.disqualify(tournament, 1, "<copied>")
+    store.hold(tournament, 5000.0)
+    pages = [mine.get(page) for page in ("/admin/contests", "/admin/contests/1", f"/admin/contests/{tournament}")]
+    for page in pages:
+        assert page.status_code == 200
+        parser = html5lib.HTMLParser()
+        parser.parse(page.text)
+        assert [error[1] for error in parser.errors] == []
+        ids = re.findall(r'\sid="([^"]+)"', page.text)
+        assert sorted(ids) == sorted(set(ids))
+        # Every field has its words, and every form the key of our own pages.
+        labelled = set(re.findall(r'<label for="([^"]+)"', page.text))
+        assert set(re.findall(r'<(?:input|select)[^>]*\sid="([^"]+)"', page.text)) - labelled == set()
+        assert page.text.count("<form") - page.text.count('name="csrf"') == 0
+    assert "&lt;Cup&gt;" in pages[0].text
+    assert "every day at 02:00 UTC" in pages[0].text
+    assert "It cannot start yet: 1 entrants: expected at least two" in pages[1].text
+    assert "may hand in until 2128-" in pages[1].text
+    assert "who played it first: &lt;bot&gt;" in pages[2].text
+    assert "Publish the standings" in pages[2].text
 
 
 @pytest.mark.parametrize(

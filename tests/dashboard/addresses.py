@@ -20,6 +20,7 @@ PAGES = (
     "/tournaments",
     "/tournaments/1",
     "/tournaments/1/screen",
+    "/tournaments/2/fairness",
     "/bots/simple?tournament=1",
     "/bots/random/v1?tournament=1",
     "/bots/random/faults?tournament=1",
