@@ -240,7 +240,6 @@ def judge() -> Iterator[ChildJudge]:
         ("good", "accepted", SubmissionState.ACCEPTED, ""),
         ("syntax", "loads", SubmissionState.REJECTED, "line 2"),
         ("crash", "probe", SubmissionState.REJECTED, "line 5: exception: ZeroDivisionError"),
-        ("hang", "probe", SubmissionState.REJECTED, "timeout-cpu"),
     ],
 )
 def test_real_bots_get_their_verdicts(

@@ -19,8 +19,8 @@ class QuickJudge(FakeJudge):
         return done()
 
 
-def test_thirty_who_submit_at_once_get_thirty_verdicts_and_none_comes_twice(store: Store) -> None:
-    tokens = [contestant(store, f"c{number}")[1] for number in range(30)]
+def test_twenty_who_submit_at_once_get_twenty_verdicts_and_none_comes_twice(store: Store) -> None:
+    tokens = [contestant(store, f"c{number}")[1] for number in range(20)]
     server, stop = Server(create_app(store)), threading.Event()
     checks = threading.Thread(target=Checker(store, opponent(), QuickJudge()).run, args=(stop,))
     server.start()
@@ -31,7 +31,7 @@ def test_thirty_who_submit_at_once_get_thirty_verdicts_and_none_comes_twice(stor
         stop.set()
         checks.join()
         server.stop()
-    assert result.answers == {202: 30}
-    assert len(set(result.numbers)) == 30
-    assert result.states == {"accepted": 30}
-    assert len(store.submissions(limit=100)) == 30
+    assert result.answers == {202: 20}
+    assert len(set(result.numbers)) == 20
+    assert result.states == {"accepted": 20}
+    assert len(store.submissions(limit=100)) == 20
