@@ -6,7 +6,6 @@ The same code runs in a guest and, for `play --debug` and `play_game`, in one pr
 from __future__ import annotations
 
 import importlib
-import math
 import random
 import struct
 import time
@@ -19,7 +18,7 @@ from tournament.cards import CARDS, INDEX, Card
 from tournament.deal import BID, PLAY, Phase, default_discards
 from tournament.game import FaultKind
 from tournament.observation import QuestionReader, View
-from tournament.rules import HAND_SIZE, Limits, Rules
+from tournament.rules import Limits, Rules
 from tournament.source import BotSource, SourceFinder, import_bot
 
 MAX_TEXT_BYTES: Final = 8192
@@ -169,10 +168,7 @@ class SeatAdapter:
         size = self.reader.rules.bidder_takes
         if method is None:
             choices = list(struct.iter_unpack(f"{size}B", legal))
-            # Mostly every combination is legal: then they show the hand, and the view need not be filled in.
-            every = len(choices) == math.comb(HAND_SIZE + size, size)
-            hand = list(dict.fromkeys(legal)) if every else [card.index for card in view.hand]
-            return choices.index(default_discards(hand, choices))
+            return choices.index(default_discards(self.reader.hand_with_taken(), choices))
         answer = method(view)
         if isinstance(answer, str) or not isinstance(answer, Iterable):
             raise BotError(FaultKind.INVALID, f"discard answered {_short(answer)}: expected {size} cards")

@@ -213,7 +213,7 @@ class Game:
             deal = self.deal
             assert deal is not None
             legal = deal.legal()
-            if deal.seat in self.house:
+            if self.house and deal.seat in self.house:
                 self.act_legal(house_action(deal, legal))
             elif len(legal) > 1:
                 return legal
@@ -243,7 +243,7 @@ class Game:
         deal.act_legal(action)
         if phase is PLAY:
             self.acts.append(action)  # type: ignore[arg-type]  # in this phase an action is a card
-            if deal.phase is DONE:
+            if deal.phase is not PLAY:
                 self._end_deal(deal)
         elif phase is BID:
             self.acts.append(BID_CODE | action)  # type: ignore[operator]  # in this phase an action is a bid

@@ -338,6 +338,15 @@ class QuestionReader:
         self._stream[:] = stream
         self._record = _Record(self.rules, self.seat)
 
+    def hand_with_taken(self) -> bytes:
+        """Returns the cards to discard from, at a question for discards: read off the events without following them."""
+        stream = self._stream
+        taken = len(stream) - self.rules.bidder_takes
+        end = taken - 1
+        while stream[end - 1] & 0xF0 == BID_CODE:  # the last deal's cards, its bids, then what was taken
+            end -= 1
+        return bytes(stream[end - HAND_SIZE : end] + stream[taken:])
+
     def deals_begun_now(self) -> int:
         """Returns how many deals have been dealt so far."""
         self._record.follow(self._stream, len(self._stream))
