@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol
 
 import redis
@@ -288,14 +289,16 @@ class Coordinator:
                 published += len(matches)
         return published
 
+    def _packed(self, sha256: str) -> bytes:
+        return self._store.source(sha256).pack()
+
     def _publish(self, matches: Sequence[LeasedMatch], queue: str) -> None:
         waiting = [(match.id, match.attempt) for match in matches]
         try:
             for part in chunks(matches, self._estimates, self._pace):
                 chunk = Chunk(tuple(self._tickets.issue(match) for match in part))
-                for sha256 in {player.sha256 for _, task in chunk.matches for player in task.players}:
-                    if sha256 is not None:
-                        self._publisher.keep_source(sha256, lambda sha256=sha256: self._store.source(sha256).pack())  # type: ignore[misc]
+                for sha256 in {player.sha256 or "" for _, task in chunk.matches for player in task.players} - {""}:
+                    self._publisher.keep_source(sha256, partial(self._packed, sha256))
                 limit_s = CHUNK_LIMIT_S + max(_wall_s(task) for _, task in chunk.matches) + GRACE_S
                 self._publisher.publish(queue, chunk, expires_s=self._pace.queue_lease_s, time_limit_s=limit_s)
                 for ticket, _ in chunk.matches:
