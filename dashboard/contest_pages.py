@@ -19,10 +19,10 @@ from tournament.contest import House, Plan
 from tournament.final_order import FinalOrder
 from tournament.models import TRANSITIONS, TournamentState
 from tournament.planning import Forecast, duration_of
-from tournament.rules import GameName, High, Limits, Rules, Win
+from tournament.rules import GameName, High, Rules, Win
 from tournament.store import NotFound, Store, StoreError, WrongState
 from tournament.store_contest import BEFORE_START
-from tournament.store_values import NewTournament, TournamentInfo
+from tournament.store_values import TournamentInfo
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -167,42 +167,26 @@ class NewContest:
     practice_at: _Text = ""
     house: Annotated[tuple[str, ...], Form()] = ()
 
-    def made(self) -> tuple[NewTournament, Plan]:
-        """Give the settings.
+    def wish(self) -> contest.Wish:
+        """Give what is asked for.
 
         Raises:
-            ValueError: one of them makes no sense.
+            ValueError: a number is none, or the rules are not to be had.
         """
         numbers = ("players", "target", "deal_limit", "redeal_limit", "bidder_takes")
-        options: dict[str, Any] = {name: _whole(getattr(self, name), name) for name in numbers if getattr(self, name)}
-        options |= {"high": High(self.high)} if self.high else {}
-        options |= {"win": Win(self.win)} if self.win else {}
+        options: dict[str, Any] = {name: _whole(text, name) for name in numbers if (text := getattr(self, name))}
+        options |= {name: kind(text) for name, kind in (("high", High), ("win", Win)) if (text := getattr(self, name))}
         options |= {"cap_defenders": True} if self.cap_defenders else {}
-        rules = Rules.make(self.game, **options)
-        given = {f"{name}_cpu_s": getattr(self, f"{name}_cpu") for name in ("decision", "game", "deal", "load")}
-        limits = Limits().to_dict() | {name: float(text) for name, text in given.items() if text}
+        names = ("decision", "game", "deal", "load")
+        limits = {f"{name}_cpu_s": float(text) for name in names if (text := getattr(self, f"{name}_cpu"))}
         if self.memory_mib:
             limits["memory_bytes"] = min(MOST_MIB, _whole(self.memory_mib, "memory")) << 20
-        if not self.name.strip() or len(self.name) > 120:
-            raise ValueError("the name: expected 1 to 120 letters")
-        if self.rounds and self.time_budget:
-            raise ValueError("rounds and time: expected one of them")
-        budget_s = duration_of(self.time_budget) if self.time_budget else None
-        cores = _whole(self.cores, "cores")
-        house = tuple(name for name in self.house if name in house_names())
-        plan = Plan(house, budget_s, cores, self.zone, self.all_bots, self.auto_start)
-        contest.zone_of(self.zone)
-        opens_at, closes_at = (
-            contest.moment_of(text, self.zone) if text else None for text in (self.opens, self.closes)
-        )
-        if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-            raise ValueError("it closes before it opens")
-        rounds = _whole(self.rounds, "rounds") if self.rounds else 1
-        new = NewTournament(
-            self.name.strip(), rules, rounds, contest.new_secret(), Limits.from_dict(limits), self.order,
-            self.anchor.strip() or None, opens_at=opens_at, closes_at=closes_at, plan=plan.to_dict(),
+        return contest.Wish(
+            name=self.name, rules=Rules.make(self.game, **options), budget=self.time_budget, opens=self.opens,
+            rounds=_whole(self.rounds, "rounds") if self.rounds else None, closes=self.closes, zone=self.zone,
+            house=tuple(name for name in self.house if name in house_names()), order=self.order, anchor=self.anchor,
+            all_bots=self.all_bots, auto_start=self.auto_start, cores=_whole(self.cores, "cores"), limits=limits,
         )  # fmt: skip
-        return new, plan
 
 
 def _whole(text: str, name: str) -> int:
@@ -215,11 +199,9 @@ def _whole(text: str, name: str) -> int:
 def make_contest(site: SiteDep, visitor: OrganiserDep, form: Annotated[NewContest, Depends()]) -> Response:
     """Make a tournament, or practice rounds, as the form says."""
     try:
-        new, plan = form.made()
+        new = form.wish().made()
         if form.practice_at:
-            first = contest.next_time(site.store.now(), form.practice_at, plan.zone)
-            settings = contest.practice_settings(new, plan)
-            site.store.add_practice(new.name, settings, form.practice_at, plan.zone, first, by=visitor.account_id)
+            contest.practise(site.store, new, form.practice_at, by=visitor.account_id)
             return _to(site, None)
     except ValueError as error:
         raise HTTPException(422, str(error)) from error

@@ -94,15 +94,15 @@ def fairness_page(site: Site, tournament_id: int) -> FairnessPage:
     """Make the figures: what the page and the API show."""
     contest = site.contest(tournament_id)
     info, store = contest.info, site.store
-    matches = _matches(contest, field_of(site, contest), store.match_rows(info.id))
+    rows = store.match_rows(info.id)
+    matches = _matches(contest, field_of(site, contest), rows)
     voids = store.voids(info.id)
     sitting = min(len(contest.entrants), info.rules.side_count)
     seatings = seeds.seatings(info.rules, sitting) if sitting > 1 else ()
     met = pair_counts(matches)
-    repeats = [
-        each for each in store.repeats(info.id) if each.number in {row.number for row in store.match_rows(info.id)}
-    ]
-    marked = sorted({each.entrant for each in repeats if each.verdict is Verdict.NOT_REPEATABLE} - {None}, key=str)
+    shown = {row.number for row in rows}
+    repeats = [each for each in store.repeats(info.id) if each.number in shown]
+    marked = {each.entrant for each in repeats if each.verdict is Verdict.NOT_REPEATABLE and each.entrant is not None}
     return FairnessPage(
         tournament=contest.ref,
         matches=len(matches),
@@ -120,7 +120,7 @@ def fairness_page(site: Site, tournament_id: int) -> FairnessPage:
         ),
         three=sitting == 3,
         repeated=len(repeats),
-        not_repeatable=tuple(contest.bot(position) for position in marked if position is not None),
+        not_repeatable=tuple(contest.bot(position) for position in sorted(marked)),
         commitment=info.commitment,
         secret=info.secret if info.secret_is_out else None,
         results=results_digest(store.game_digests(info.id)),

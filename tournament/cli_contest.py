@@ -22,9 +22,8 @@ from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
 from tournament.models_contest import Verdict
 from tournament.planning import Forecast, duration_of
-from tournament.rules import Limits
-from tournament.store import NotFound, Store
-from tournament.store_values import NewTournament, TournamentInfo
+from tournament.store import Store
+from tournament.store_values import TournamentInfo
 
 NEEDS_RATINGS: Final = "this needs numpy and scipy: install the extra `ratings`"
 
@@ -43,7 +42,7 @@ def _opened(db: str | None) -> Iterator[Store]:
     with closing(open_store(db)) as store:
         try:
             yield store
-        except (NotFound, contest.NotReady) as error:
+        except ValueError as error:
             raise Refused(str(error)) from None
 
 
@@ -72,40 +71,24 @@ def make(
     db: Db = None,
 ) -> None:
     """Make a tournament, or practice rounds, with every option; its commitment is shown at once."""
-    if rounds is not None and time_budget is not None:
-        raise Refused("--rounds and --time-budget: expected one of them")
-    names = house_entrants(house or [])
+    names = tuple(each.name for each in house_entrants(house or []))
     given = {
         "decision_cpu_s": decision_cpu, "game_cpu_s": game_cpu, "deal_cpu_s": deal_cpu, "load_cpu_s": load_cpu,
         "memory_bytes": None if memory_mib is None else memory_mib << 20,
     }  # fmt: skip
+    wish = contest.Wish(
+        name=name, rules=options.make(), rounds=rounds, budget=time_budget or "", house=names, opens=opens or "",
+        closes=closes or "", zone=zone, order=order, anchor=anchor or "", all_bots=all_bots, auto_start=auto_start,
+        cores=cores or core_count(), limits={key: value for key, value in given.items() if value is not None},
+    )  # fmt: skip
     with _opened(db) as store:
-        try:
-            limits = Limits.from_dict({**Limits().to_dict(), **{key: value for key, value in given.items() if value}})
-            plan = Plan(
-                tuple(each.name for each in names), None if time_budget is None else duration_of(time_budget),
-                cores or core_count(), zone, all_bots, auto_start,
-            )  # fmt: skip
-            contest.zone_of(zone)
-            opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
-            if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-                raise ValueError(f"it closes at {closes}, before it opens at {opens}")
-            new = NewTournament(
-                name, options.make(), rounds or 1, contest.new_secret(), limits, order, anchor,
-                opens_at=opens_at, closes_at=closes_at, plan=plan.to_dict(),
-            )  # fmt: skip
-            if practice_at is not None:
-                settings, first = (
-                    contest.practice_settings(new, plan),
-                    contest.next_time(store.now(), practice_at, zone),
-                )
-                number = store.add_practice(name, settings, practice_at, zone, first)
-                out.print(f"Practice rounds {number}: first at {contest.moment_text(first, zone)}", markup=False)
-                return
-        except ValueError as error:
-            raise Refused(str(error)) from None
-        found = store.create(new)
-        out.print(f"Tournament {found}; commitment to its secret {seeds.commitment(new.secret)}", markup=False)
+        new = wish.made()
+        if practice_at is not None:
+            number, first = contest.practise(store, new, practice_at)
+            out.print(f"Practice rounds {number}: first at {contest.moment_text(first, zone)}", markup=False)
+        else:
+            found = store.create(new)
+            out.print(f"Tournament {found}; commitment to its secret {seeds.commitment(new.secret)}", markup=False)
 
 
 @app.command("list")
@@ -148,15 +131,12 @@ def plan(
         if house or no_house:
             changes["house"] = [each.name for each in house_entrants(house or [])]
         if rounds is not None or time_budget is not None:
-            changes["budget_s"] = None if time_budget is None else _duration(time_budget)
+            changes["budget_s"] = None if time_budget is None else duration_of(time_budget)
         if changes:
             store.replan(info.id, {**Plan.from_dict(info.plan).to_dict(), **changes}, rounds=rounds)
             info = store.tournament(info.id)
         entrants = contest.entrants_of(store, info, house_entrants)
-        try:
-            found = contest.forecast_of(store, info, entrants)
-        except ValueError as error:
-            raise Refused(str(error)) from None
+        found = contest.forecast_of(store, info, entrants)
         waiting = store.undecided(info.id, info.closes_at)
     if json:
         print_json({"bots": len(entrants), "waiting": waiting, **{n: getattr(found, n) for n in found.__slots__}})
@@ -173,13 +153,6 @@ def forecast_text(found: Forecast) -> str:
     )
 
 
-def _duration(text: str) -> float:
-    try:
-        return duration_of(text)
-    except ValueError as error:
-        raise Refused(str(error)) from None
-
-
 @app.command()
 def times(
     tournament: TheId,
@@ -194,10 +167,7 @@ def times(
     with _opened(db) as store:
         info = store.tournament(tournament)
         zone = zone or Plan.from_dict(info.plan).zone
-        try:
-            opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
-        except ValueError as error:
-            raise Refused(str(error)) from None
+        opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
         if only is not None:
             store.extend(info.id, store.find_account(only).id, closes_at, why=reason)
         else:
@@ -215,10 +185,7 @@ def start(
 ) -> None:
     """Start: the last accepted version of every contestant that was received in time plays."""
     with _opened(db) as store:
-        try:
-            found = contest.start(store, tournament, house_entrants, anyway=anyway, now=store.now())
-        except ValueError as error:
-            raise Refused(str(error)) from None
+        found = contest.start(store, tournament, house_entrants, anyway=anyway, now=store.now())
         out.print(f"Tournament {tournament} runs: {forecast_text(found)}")
 
 

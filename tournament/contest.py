@@ -10,14 +10,14 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
-from tournament.planning import Forecast, forecast
+from tournament.planning import Forecast, duration_of, forecast
 from tournament.rules import Limits, Rules
 from tournament.schedule import Entry
 from tournament.store import Store, WrongState
@@ -25,6 +25,7 @@ from tournament.store_contest import PracticeInfo, renumbered
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+MOST_NAME: Final = 120
 _SHOWN: Final = "%Y-%m-%d %H:%M"
 
 House = Callable[[Sequence[str]], Sequence[NewEntrant]]
@@ -69,6 +70,55 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Returns all fields as JSON values."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody asks for, in words or by command, before it is checked; what is empty takes its usual value.
+
+    Attributes:
+        budget: time that it may take, like ``2h``, instead of rounds.
+        opens: when entries open, a time in `zone`.
+        closes: when they close, likewise.
+        limits: some of the limits by name.
+    """
+
+    name: str
+    rules: Rules
+    rounds: int | None = None
+    budget: str = ""
+    house: tuple[str, ...] = ()
+    opens: str = ""
+    closes: str = ""
+    zone: str = "UTC"
+    order: FinalOrder = FinalOrder.SHARED
+    anchor: str = ""
+    all_bots: bool = False
+    auto_start: bool = False
+    cores: int = 1
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    def made(self) -> NewTournament:
+        """Returns the settings, with a secret of their own.
+
+        Raises:
+            ValueError: something asked for makes no sense.
+        """
+        if not 1 <= len(self.name.strip()) <= MOST_NAME:
+            raise ValueError(f"the name: expected 1 to {MOST_NAME} letters")
+        if self.rounds is not None and self.budget:
+            raise ValueError("rounds and a time budget: expected one of them")
+        zone_of(self.zone)
+        opens_at, closes_at = (moment_of(text, self.zone) if text else None for text in (self.opens, self.closes))
+        if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+            raise ValueError(f"it closes at {self.closes}, before it opens at {self.opens}")
+        budget_s = duration_of(self.budget) if self.budget else None
+        plan = Plan(self.house, budget_s, self.cores, self.zone, self.all_bots, self.auto_start)
+        return NewTournament(
+            self.name.strip(), self.rules, self.rounds or 1, new_secret(),
+            Limits.from_dict({**Limits().to_dict(), **self.limits}), self.order, self.anchor.strip() or None,
+            opens_at=opens_at, closes_at=closes_at, plan=plan.to_dict(),
+        )  # fmt: skip
 
 
 # Times ---------------------------------------------------------------------------------------------------------------
@@ -272,9 +322,20 @@ def settings_of(name: str, settings: Mapping[str, Any]) -> NewTournament:
     )  # fmt: skip
 
 
-def practice_settings(new: NewTournament, plan: Plan) -> dict[str, Any]:
+def practise(store: Store, new: NewTournament, at: str, *, by: int | None = None) -> tuple[int, float]:
+    """Begins practice rounds with these settings every day, and returns their number and the first time.
+
+    Raises:
+        ValueError: there is no such time of day.
+    """
+    zone = Plan.from_dict(new.plan).zone
+    first = next_time(store.now(), at, zone)
+    return store.add_practice(new.name, practice_settings(new), at, zone, first, by=by), first
+
+
+def practice_settings(new: NewTournament) -> dict[str, Any]:
     """Returns what `settings_of` reads."""
     return {
         "rules": new.rules.to_dict(), "limits": new.limits.to_dict(), "rounds": new.rounds,
-        "final_order": new.final_order, "anchor": new.anchor, "plan": {**plan.to_dict(), "practice": True},
+        "final_order": new.final_order, "anchor": new.anchor, "plan": {**new.plan, "practice": True},
     }  # fmt: skip

@@ -76,7 +76,7 @@ def test_one_job_two_jobs_and_a_killed_and_resumed_run_give_the_same_bytes(folde
     assert before["finished"] >= 1, "no finished match is lost"
     tournament(folder, "resume", "--db", "killed.db", "--jobs", "2")
     files = exported(folder, "one.db")
-    assert sorted(files) == ["matches.csv", "replays.jsonl", "standings.csv", "tournament.json"]
+    assert sorted(files) == ["final-order.csv", "matches.csv", "replays.jsonl", "standings.csv", "tournament.json"]
     assert exported(folder, "two.db") == files
     assert exported(folder, "killed.db") == files
 

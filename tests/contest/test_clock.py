@@ -144,8 +144,8 @@ def test_a_time_budget_sets_the_rounds_at_the_start(store: Store) -> None:
 
 
 def test_practice_rounds_are_played_every_day_each_with_its_own_secret(store: Store) -> None:
-    new = NewTournament("night", TWO, 1, "unused", final_order="elo")
-    settings = contest.practice_settings(new, Plan(house=("random", "simple")))
+    plan = Plan(house=("random", "simple")).to_dict()
+    settings = contest.practice_settings(NewTournament("night", TWO, 1, "unused", final_order="elo", plan=plan))
     first = contest.next_time(0.0, "02:00", "UTC")
     practice = store.add_practice("night", settings, "02:00", "UTC", first, by=None)
     assert first == 7200.0
@@ -171,7 +171,7 @@ def test_of_two_who_see_a_practice_round_due_one_plays_it(store: Store) -> None:
 
 
 def test_a_practice_round_with_too_few_bots_is_cancelled_with_a_reason(store: Store) -> None:
-    settings = contest.practice_settings(NewTournament("night", TWO, 1, "unused"), Plan())
+    settings = contest.practice_settings(NewTournament("night", TWO, 1, "unused"))
     store.add_practice("night", settings, "02:00", "UTC", 7200.0)
     assert contest.tick(store, 7200.0, house) == ["tournament 1 is cancelled: 0 entrants: expected at least two"]
     assert store.tournament(1).state is State.CANCELLED
