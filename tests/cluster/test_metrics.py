@@ -3,6 +3,8 @@
 import io
 import json
 import logging
+import re
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -82,3 +84,12 @@ def test_the_metrics_of_an_empty_store_can_be_read(store: Store) -> None:
     assert read(exposition(store)) == pytest.approx(
         {("smear_workers", "", ""): 0, ("smear_workers_refused", "", ""): 0, ("smear_slots", "", ""): 0}
     )
+
+
+def test_the_operators_guide_names_only_metrics_that_exist(store: Store) -> None:
+    started(store)
+    store.announce("coordinator:here", 0, HERE)
+    guide = (Path(__file__).parents[2] / "docs" / "operators.md").read_text("utf-8")
+    named = set(re.findall(r"smear_[a-z_]+", guide))
+    assert named
+    assert named <= {name for name, _, _ in read(exposition(store))}
