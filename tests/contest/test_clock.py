@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -177,16 +176,17 @@ def test_a_practice_round_with_too_few_bots_is_cancelled_with_a_reason(store: St
     assert store.tournament(1).state is State.CANCELLED
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(State, State)))
-def test_a_tournament_becomes_what_may_follow_and_nothing_else(store: Store, before: State, after: State) -> None:
-    tournament = bring_to(store, before)
-    if after in TRANSITIONS[before]:
-        move(store, tournament, before, after)
-        assert store.tournament(tournament).state is after
-    else:
-        with pytest.raises(WrongState):
+@pytest.mark.parametrize("before", list(State))
+def test_a_tournament_becomes_what_may_follow_and_nothing_else(store: Store, before: State) -> None:
+    for after in State:
+        tournament = bring_to(store, before)
+        if after in TRANSITIONS[before]:
             move(store, tournament, before, after)
-        assert store.tournament(tournament).state is before
+            assert store.tournament(tournament).state is after
+        else:
+            with pytest.raises(WrongState):
+                move(store, tournament, before, after)
+            assert store.tournament(tournament).state is before
 
 
 def move(store: Store, tournament: int, before: State, after: State) -> None:
@@ -210,7 +210,7 @@ def bring_to(store: Store, state: State) -> int:
     elif state is State.PAUSED:
         store.set_state(tournament, State.PAUSED)
     elif state is State.FINISHED:
-        store.record([play(store, store.lease(1, 60)[0])])
+        store.record([play(store, store.lease(1, 60, tournament_id=tournament)[0])])
     return tournament
 
 

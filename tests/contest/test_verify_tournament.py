@@ -43,7 +43,7 @@ def export(whole: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("count", [2, 5])
 def test_everything_in_a_true_export_follows(tmp_path: Path, rules: Rules, count: int) -> None:
     with migrated(tmp_path / "one.db") as store:
-        tournament = started(store, count, rules, rounds=3)
+        tournament = started(store, count, rules, rounds=2)
         play_all(store, tournament)
         export_tournament(store, tournament, tmp_path / "out")
     findings = list(verify_export(tmp_path / "out"))
