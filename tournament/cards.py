@@ -86,6 +86,10 @@ class Card:
     def __repr__(self) -> str:
         return f"Card({self.text!r})"
 
+    def __hash__(self) -> int:
+        # Not the address: a bot that goes through a set of cards shall meet them in one order in every process.
+        return self.index
+
     def __lt__(self, other: Card) -> bool:
         """Orders by rank, then by suit C D H S: the natural order for "my lowest card"."""
         if not isinstance(other, Card):

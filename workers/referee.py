@@ -6,9 +6,11 @@ as it is, the match is void and is played again.
 
 from __future__ import annotations
 
+import gc
 import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Protocol
 
 from tournament.game import Fault, Game
@@ -21,7 +23,16 @@ from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.sandbox.frames import GuestInit
 
 LOG_TAIL_LINES = 20
+LOG_TAIL_CHARS = 8_192
 _NUMBERS_AT_ONCE = 1024
+_TIMING = struct.Struct("<BI")
+
+
+def collect_seldom() -> None:
+    """Keeps the garbage collector from what was imported, and from every young deal; for processes that only play."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 class SeatedBot(Protocol):
@@ -123,17 +134,16 @@ class Referee:
         game = Game(task.rules, task.seed)
         writer = QuestionWriter(game)
         bots: list[SeatedBot] = []
-        try:
+        with ExitStack() as seated:  # all are closed, even where one cannot be
             for seat, position in enumerate(task.seats(seating)):
                 init = GuestInit(task.rules, task.limits, seat, bot_seeds[seat])
                 bots.append(self._sandbox.spawn(self._source(task, position), init, self._first_slot + seat))
-            table = _Table(game, writer, bots, self._numbers, self._watcher)
+                seated.callback(bots[-1].close)
+            table = Table(game, writer, bots, self._numbers, self._watcher)
             table.load()
             table.play()
             return game_result(task, game, seating, tuple(table.reports), table.timings())
-        finally:
-            for bot in bots:
-                bot.close()
+        raise AssertionError("no callback here swallows an exception")
 
     def _source(self, task: MatchTask, position: int) -> BotSource:
         sha256 = task.players[position].sha256 or ""
@@ -143,8 +153,8 @@ class Referee:
             raise SandboxFailure(f"the source of {task.players[position].text} ({sha256[:12]}…) is not here") from None
 
 
-class _Table:
-    """One game while it is played."""
+class Table:
+    """One game while it is played; `Referee` seats the bots."""
 
     def __init__(
         self,
@@ -154,13 +164,15 @@ class _Table:
         numbers: QuestionNumbers,
         watcher: Watcher | None,
     ) -> None:
+        """Takes a game that has not begun and its bots, one a seat."""
         self.game = game
         self.writer = writer
         self.bots = bots
         self.numbers = numbers
         self.watcher = watcher
         self.reports: list[FaultReport] = []
-        self._seconds: list[tuple[int, float]] = []
+        self._asked = bytearray()  # the seat of every answered question
+        self._seconds: list[float] = []
 
     def load(self) -> None:
         """Waits for the bots in seat order, until one side is left."""
@@ -175,14 +187,16 @@ class _Table:
 
     def play(self) -> None:
         """Plays to the end."""
-        game, question = self.game, self.writer.question
+        # Looked up once: a decision takes some fifteen microseconds in all.
+        game, question, next_number = self.game, self.writer.question, self.numbers.next
+        bots, watcher, asked, seconds = self.bots, self.watcher, self._asked, self._seconds
         legal = game.advance()
         while legal:
             deal = game.deal
             assert deal is not None
             seat = deal.seat
-            bot = self.bots[seat]
-            number = self.numbers.next()
+            bot = bots[seat]
+            number = next_number()
             message = question(seat, number, deal.phase, legal)
             try:
                 index = bot.ask(message, number, len(legal), len(game.dealt))
@@ -190,16 +204,17 @@ class _Table:
                 game.fault(seat, fault.kind)
                 self._report(seat, fault, message)
             else:
-                self._seconds.append((seat, bot.last_decision_cpu_s))
+                asked.append(seat)
+                seconds.append(bot.last_decision_cpu_s)
                 game.act_legal(legal[index])
-            if self.watcher is not None:
-                self.watcher(game, seat, bot)
+            if watcher is not None:
+                watcher(game, seat, bot)
             legal = game.advance()
 
     def _report(self, seat: int, fault: GuestFault, question: bytes) -> None:
         made: Fault = self.game.faults[-1]
         self.bots[seat].close()
-        tail = "\n".join(self.bots[seat].log().splitlines()[-LOG_TAIL_LINES:])
+        tail = "\n".join(self.bots[seat].log().splitlines()[-LOG_TAIL_LINES:])[-LOG_TAIL_CHARS:]
         self.reports.append(
             FaultReport(made, fault.message, fault.traceback, tail, fault.measured, fault.limit, question)
         )
@@ -208,12 +223,13 @@ class _Table:
 
     def timings(self) -> bytes:
         """Returns seat (u8) and microseconds (u32) of every answered question, in order."""
-        return b"".join(struct.pack("<BI", seat, min(int(s * 1e6), 0xFFFF_FFFF)) for seat, s in self._seconds)
+        microseconds = (min(int(s * 1e6), 0xFFFF_FFFF) for s in self._seconds)
+        return b"".join(map(_TIMING.pack, self._asked, microseconds))
 
 
 def read_timings(timings: bytes) -> list[tuple[int, int]]:
     """Returns what the referee wrote: seat and microseconds of every answered question, in order."""
-    return list(struct.iter_unpack("<BI", timings))
+    return list(_TIMING.iter_unpack(timings))
 
 
 def match_wall_limit_s(rules_players: int, seatings: int, limits: Limits, deal_limit: int) -> float:

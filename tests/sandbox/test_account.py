@@ -83,10 +83,14 @@ def test_cpu_time_between_two_questions_is_a_fault() -> None:
     assert fault.message == "0.031 s CPU between two questions, limit 0.030 s"
 
 
-def test_a_little_of_it_is_not_and_is_charged_to_nobody() -> None:
+def test_a_little_of_it_is_none_but_counts_as_time_of_the_game() -> None:
     account = loaded()
-    for step in range(1, 400):
-        assert account.before_question(0.1 + 0.02 * step, 10.0 + step) is None
+    steps = 0
+    while (fault := account.before_question(0.1 + 0.02 * steps, 10.0 + steps)) is None:
+        steps += 1
+    assert fault.kind is FaultKind.TIMEOUT_CPU
+    assert fault.limit is not None
+    assert 0.02 * steps == pytest.approx(fault.limit, abs=0.021)
 
 
 class FakeProbe:

@@ -22,6 +22,7 @@ from workers.sandbox.frames import GuestInit
 from workers.sandbox.host import Confinement, Sandbox, doctor
 from workers.sandbox.lockdown import Layers, Lockdown, LockdownError
 from workers.sandbox.remote import Guest
+from workers.sandbox.zygote import REAP
 
 QUIET = Limits(decision_wall_s=0.3)
 
@@ -372,6 +373,63 @@ class FakeKeeper:
         raise SandboxFailure(f"nothing to reap for {guest}")
 
     def forget(self, guest: Guest) -> None: ...
+
+
+class Morgue(FakeKeeper):
+    """A sandbox whose guests have all died the same death."""
+
+    def __init__(self, status: int, cpu_s: float) -> None:
+        self.death = status, cpu_s, 1 << 20
+
+    def reap(self, guest: Guest) -> tuple[int, float, int]:
+        del guest
+        return self.death
+
+
+@pytest.mark.parametrize(("cpu_s", "verdict"), [(20.01, GuestFault), (3.0, SandboxFailure)])
+def test_whom_the_kernel_stops_at_its_limit_of_cpu_has_lost(cpu_s: float, verdict: type[Exception]) -> None:
+    ends = (*os.pipe(), *os.pipe(), *os.pipe())
+    guest = Guest(Morgue(signal.SIGKILL, cpu_s), Limits(), ends[1], ends[2], ends[4], b"", kernel_cpu_s=20)
+    guest._account.loaded(0.0, 0.0)
+    guest._account.before_question(cpu_s, 1.0)
+    guest._account.deals_begun, guest.asked_s = 100, 1.0
+    ended = guest._cause_of_death(guest._reap())
+    assert isinstance(ended, verdict)
+    assert not isinstance(ended, GuestFault) or ended.message == "20.01 s CPU in all, limit 20.00 s"
+    for end in ends:
+        os.close(end)
+
+
+def test_what_happens_before_a_guest_is_locked_down_is_ours() -> None:
+    ends = (*os.pipe(), *os.pipe(), *os.pipe())
+    guest = Guest(FakeKeeper(), Limits(), ends[1], ends[2], ends[4], b"")
+    guest.pidfd = ends[0]  # one that never tells of an end
+    os.set_blocking(ends[4], False)
+    os.close(ends[3])
+    guest.end(GuestFault(FaultKind.TIMEOUT_CPU, "late"))
+    with pytest.raises(SandboxFailure, match="could not be locked down"):
+        guest.wait_locked()
+    for end in (*ends[:3], *ends[4:]):
+        os.close(end)
+
+
+def test_a_fork_server_that_is_out_of_step_is_replaced(sandbox: Sandbox) -> None:
+    source, init = BotSource.of_file(bot().encode()), GuestInit(RULES, Limits(), 0, "0" * 64)
+    assert sandbox._control is not None
+    guests = [sandbox.spawn(source, init, slot) for slot in range(2)]
+    for guest in guests:
+        guest.wait_ready()
+    guests[0].kill()
+    sandbox._control.send(REAP.pack(b"R", guests[0].server_pid))  # whose reply nobody reads
+    guests.append(sandbox.spawn(source, init, 2))
+    with pytest.raises(SandboxFailure, match="the fork server has died"):
+        guests[2].wait_ready()
+    for guest in guests:
+        with pytest.raises(SandboxFailure):
+            guest.close()
+    again = sandbox.spawn(source, init, 0)
+    again.wait_ready()
+    again.close()
 
 
 class StoppedClock:

@@ -60,9 +60,8 @@ class Account:
         """Takes a reading before a question; returns the fault that it shows."""
         used_s = cpu_s - self._cpu_s
         # Short decisions count as long as they may have been, so that only what is certain counts as off turn.
-        decisions_s = min(used_s, self.thought_s)
-        self._read(cpu_s, now_s, decisions_s)
-        off_turn_s = used_s - decisions_s
+        off_turn_s = used_s - min(used_s, self.thought_s)
+        self._read(cpu_s, now_s, used_s)  # All of it is time of the game, so that nobody thinks for nothing off turn.
         if off_turn_s > OFF_TURN_CPU_S:
             text = f"{off_turn_s:.3f} s CPU between two questions, limit {OFF_TURN_CPU_S:.3f} s"
             return GuestFault(FaultKind.OFF_TURN, text, measured=off_turn_s, limit=OFF_TURN_CPU_S)

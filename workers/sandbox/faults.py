@@ -55,19 +55,19 @@ class SandboxRefused(SandboxFailure):
 
 
 def safe_text(raw: bytes | str, limit: int) -> str:
-    r"""Returns foreign text cut to `limit` characters, with everything that is not printable escaped.
+    r"""Returns foreign text with everything that is not printable escaped, and then cut to `limit` characters.
 
     Line ends and tabs stay. Escape sequences, NUL, bidirectional marks and lone surrogates do not.
 
     >>> safe_text(b"\x1b[31mred\n\xff", 40)
     '\\x1b[31mred\n�'
     """
-    text = raw[: limit * 4].decode("utf-8", "replace") if isinstance(raw, bytes) else raw
-    if len(text) > limit:
-        text = text[: max(limit - 6, 0)] + " [cut]"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
+    text = raw[: limit * 4 + 4].decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    shown = text[: limit + 1]
+    if not (shown.isascii() and shown.isprintable()):
+        # Escaped first: what a limit of ours downstream refuses would void the match that a bot has just lost.
+        shown = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in shown)
+    return shown if len(shown) <= limit else shown[: max(limit - 6, 0)] + " [cut]"
 
 
 def safe_line(raw: bytes | str) -> str:

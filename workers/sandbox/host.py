@@ -232,8 +232,10 @@ class Sandbox:
         request_r, request_w, answer_r, answer_w, log_r, log_w = ends
         os.set_blocking(log_w, False)
         os.set_blocking(log_r, False)
-        cpu_s = int(limits.load_cpu_s + limits.game_cpu_allowance_s(init.rules.deal_limit)) + 10
-        message = SPAWN.pack(b"S", slot, limits.memory_bytes, min(cpu_s, 0x7FFF_FFFF)) + encode_settings(init)
+        # Every deal begun adds to what a bot may use, also one that is thrown in.
+        deals = init.rules.deal_limit * (init.rules.redeal_limit + 1)
+        cpu_s = min(int(limits.load_cpu_s + limits.game_cpu_allowance_s(deals)) + 10, 0x7FFF_FFFF)
+        message = SPAWN.pack(b"S", slot, limits.memory_bytes, cpu_s) + encode_settings(init)
         try:
             socket.send_fds(self._connection(), [message], [request_r, answer_w, log_w])
         except (OSError, SandboxFailure) as error:
@@ -242,7 +244,7 @@ class Sandbox:
             raise SandboxFailure(f"the fork server is gone: {error}") from error
         for end in (request_r, answer_w, log_w):
             os.close(end)
-        guest = Guest(self, limits, request_w, answer_r, log_r, first)
+        guest = Guest(self, limits, request_w, answer_r, log_r, first, cpu_s)
         self._made += 1
         self._unconfirmed.append(guest)
         self._guests.add(guest)
@@ -258,10 +260,18 @@ class Sandbox:
         try:
             data, received, _, _ = socket.recv_fds(self._connection(), size, descriptors, socket.MSG_CMSG_CLOEXEC)
         except OSError as error:
+            self._give_up()
             raise SandboxFailure(f"the fork server does not answer: {error}") from error
         if len(data) != size or len(received) != descriptors:
+            self._give_up()
             raise SandboxFailure("the fork server has died")
         return data, received
+
+    def _give_up(self) -> None:
+        """Ends a fork server that is out of step: a late reply must not be taken for another's."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     def _launch(self) -> dict[str, Any]:
         if sys.platform != "linux":

@@ -36,6 +36,8 @@ HARD_STOP_FACTOR: Final = 10
 """A wait longer than so many wall limits, though the meter stands still, is a failure of ours."""
 
 _DEATH_TIMEOUT_MS: Final = 2_000
+_KERNEL_CLOCK_S: Final = 0.5
+"""How far the kernel's clock of a limit and its account of a dead process may lie apart."""
 _MANY: Final = 16_384
 _FORBIDDEN_HEAD: Final = ANSWER.pack(0, FORBIDDEN_INDEX)
 # Looked up once: a question costs a few microseconds in all.
@@ -73,11 +75,29 @@ class Guest:
     """
 
     def __init__(
-        self, sandbox: Keeper, limits: Limits, request_fd: int, answer_fd: int, log_fd: int, first: bytes
+        self,
+        sandbox: Keeper,
+        limits: Limits,
+        request_fd: int,
+        answer_fd: int,
+        log_fd: int,
+        first: bytes,
+        kernel_cpu_s: int = 0x7FFF_FFFF,
     ) -> None:
-        """Sends as much of the first message as fits; `Sandbox.spawn` makes guests."""
+        """Sends as much of the first message as fits; `Sandbox.spawn` makes guests.
+
+        Args:
+            sandbox: whose guest it is.
+            limits: what its bot may use.
+            request_fd: where questions are written.
+            answer_fd: where answers are read.
+            log_fd: where what the bot prints is read.
+            first: the first message.
+            kernel_cpu_s: seconds of CPU at which the kernel kills it.
+        """
         self._sandbox = sandbox
         self._limits = limits
+        self._kernel_cpu_s = kernel_cpu_s
         self._request_fd, self._answer_fd, self._log_fd = request_fd, answer_fd, log_fd
         self._account = Account(limits)
         self._verdict: GuestFault | SandboxFailure | None = None
@@ -107,10 +127,16 @@ class Guest:
         """
         self._sandbox.confirm(self)
         self.asked_s = time.monotonic()
-        # Exactly this frame: the next may come at once behind it.
-        if self._wait(lambda: os.read(self._answer_fd, len(LOCKED))) != LOCKED:
+        self.waited_for = True
+        try:
+            # Exactly this frame: the next may come at once behind it.
+            self._locked = os.read(self._answer_fd, len(LOCKED)) == LOCKED
+        finally:
+            self.waited_for = False
+        if not self._locked:
             raise self._died()
-        self._locked = True
+        if self._verdict is not None:  # It loads since long, while others were waited for.
+            raise self._verdict
 
     def wait_ready(self) -> None:
         """Waits until the bot is loaded.
@@ -265,17 +291,17 @@ class Guest:
         """Finds out what a guest died of whose answer pipe is closed."""
         poller = select.poll()
         poller.register(self.pidfd, select.POLLIN)
-        if not poller.poll(_DEATH_TIMEOUT_MS):
+        dead = bool(poller.poll(_DEATH_TIMEOUT_MS))
+        if not self._locked:  # Nothing of the bot has run: whatever it was is ours.
+            return SandboxFailure(f"a guest could not be locked down: {safe_line(self.log()) or 'it says nothing'}")
+        if not dead:
             return GuestFault(FaultKind.PROTOCOL, "closed a pipe and lives on")
         if self._verdict is not None:  # The watching thread came first.
             return self._verdict
         try:
-            status = self._reap()
+            return self._cause_of_death(self._reap())
         except SandboxFailure as failure:
             return failure
-        if not self._locked:
-            return SandboxFailure(f"a guest could not be locked down: {safe_line(self.log())}")
-        return self._cause_of_death(status)
 
     def _reap(self) -> int:
         if self._status is None:
@@ -293,6 +319,10 @@ class Guest:
             over = self._account.over(self._total_cpu_s, self.asked_s)
             if over is not None:  # The kernel's limit came before the watching thread.
                 return over
+            used_s, limit_s = self._total_cpu_s, float(self._kernel_cpu_s)
+            if used_s > limit_s - _KERNEL_CLOCK_S:  # Used up bit by bit, off turn too: no failure of ours.
+                text = f"{used_s:.2f} s CPU in all, limit {limit_s:.2f} s"
+                return GuestFault(FaultKind.TIMEOUT_CPU, text, measured=used_s, limit=limit_s)
             if self.peak_bytes * 2 > self._limits.memory_bytes:
                 text = f"killed for want of memory at {self.peak_bytes >> 20} MiB"
                 return GuestFault(FaultKind.MEMORY, text, measured=self.peak_bytes, limit=self._limits.memory_bytes)
