@@ -31,12 +31,12 @@ def make_app(command: str = "") -> typer.Typer:
     )
     parts = [cli_bots.app, cli_remote.app, cli_worker.app]
     if command not in LIGHT:
-        from tournament import cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
+        from tournament import cli_bench, cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
 
         parts += [cli_compare.app, cli_run.app, cli_servers.app]
         app.add_typer(cli_contest.app, name="contest", rich_help_panel=CONTESTS)
         app.add_typer(cli_people.app, name="contestant", rich_help_panel=CONTESTS)
-        for function in (cli_ratings.rate, cli_ratings.sprt):
+        for function in (cli_ratings.rate, cli_ratings.sprt, cli_bench.bench):
             app.command(rich_help_panel=TOURNAMENTS)(function)
     for part in parts:
         app.registered_commands += part.registered_commands

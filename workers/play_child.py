@@ -18,7 +18,7 @@ from typing import IO, Any
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, result_to_json
-from workers.referee import Referee, Seating
+from workers.referee import Referee, Seating, collect_seldom
 from workers.sandbox.faults import SandboxFailure, SandboxRefused
 from workers.sandbox.host import Sandbox
 
@@ -41,6 +41,7 @@ def main() -> None:
             _send(results, {"refused": str(failure)})
             return
         _send(results, {"ready": True})
+        collect_seldom()
         _play_all(sandbox, settings["slot"], sys.stdin, results)
 
 

@@ -27,7 +27,7 @@ from tournament.game import Game
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, result_to_json
-from workers.referee import Referee, SeatedBot, Seating
+from workers.referee import Referee, SeatedBot, Seating, collect_seldom
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import Sandbox
 from workers.tickets import CANCELLED, CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, RESULTS, Chunk, Ticket, source_key
@@ -324,6 +324,7 @@ class SeatHere:
         if self._place is None:
             self._place = Place.claim(self._offset)
             os.sched_setaffinity(0, {self._place.core})
+            collect_seldom()
         return Sandbox(cpu=self._place.core).start(), self._place.number * SLOTS_PER_PLACE
 
 
