@@ -5,7 +5,9 @@ Only files that ship with the project go through here, never anything that a con
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
@@ -16,7 +18,8 @@ def to_html(text: str) -> Markup:
     >>> to_html("# Hi\n\nUse `x < y` **now**.")
     Markup('<h1 id="hi">Hi</h1>\n<p>Use <code>x &lt; y</code> <strong>now</strong>.</p>')
     """
-    return Markup("\n").join(_block(block) for block in _blocks(text))
+    numbers = itertools.count(1)
+    return Markup("\n").join(_block(block, numbers) for block in _blocks(text))
 
 
 def _blocks(text: str) -> list[str]:
@@ -38,7 +41,7 @@ def _blocks(text: str) -> list[str]:
     return blocks
 
 
-def _block(block: str) -> Markup:
+def _block(block: str, table_numbers: Iterator[int]) -> Markup:
     if block.startswith("```"):
         code = "\n".join(block.splitlines()[1:]).removesuffix("```").rstrip("\n")
         return Markup('<pre tabindex="0"><code>{}</code></pre>').format(code)
@@ -48,7 +51,7 @@ def _block(block: str) -> Markup:
         return Markup('<h{0} id="{1}">{2}</h{0}>').format(level, anchor, _inline(found[2]))
     lines = block.splitlines()
     if lines[0].startswith("|"):
-        return _table(lines)
+        return _table(lines, next(table_numbers))
     if re.match(r"([-*]|\d+\.) ", lines[0]):
         return _list(lines)
     return Markup("<p>{}</p>").format(_inline(" ".join(lines)))
@@ -67,7 +70,7 @@ def _list(lines: list[str]) -> Markup:
     return Markup("<{0}>{1}</{0}>").format(tag, body)
 
 
-def _table(lines: list[str]) -> Markup:
+def _table(lines: list[str], number: int) -> Markup:
     rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(_inline(cell)) for cell in rows[0])
     body = Markup("").join(
@@ -75,9 +78,9 @@ def _table(lines: list[str]) -> Markup:
         for row in rows[2:]
     )
     return Markup(
-        '<div class="scroll" tabindex="0" role="region" aria-label="Table">'
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-    ).format(head, body)
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table {0}">'
+        "<table><caption>Table {0}</caption><thead><tr>{1}</tr></thead><tbody>{2}</tbody></table></div>"
+    ).format(number, head, body)
 
 
 def _inline(text: str) -> Markup:
