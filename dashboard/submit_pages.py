@@ -130,6 +130,8 @@ def visible_submission(site: Site, visitor: Identity, submission_id: int) -> Sub
     """
     try:
         found = site.store.submission(row_id(submission_id))
+        if found.state is SubmissionState.WAITING and site.store.fail_stalled():
+            found = site.store.submission(submission_id)
     except NotFound as error:
         raise HTTPException(404, f"There is {error}.") from error
     if found.account_id != visitor.account_id and not visitor.organises:

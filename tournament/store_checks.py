@@ -29,6 +29,8 @@ MAX_ATTEMPTS: Final = 2
 _CHECK_LOCK: Final = 7_652_384_191
 """Any number, always the same: checks are handed out under the advisory lock of this number on PostgreSQL."""
 
+STALLED_S: Final = 600.0
+STALLED: Final = "no check has begun for ten minutes: nobody checks on this server; tell the organiser, then try again"
 LOST: Final = "the check was given up: it took longer than it may, or the server stopped meanwhile"
 
 
@@ -131,6 +133,25 @@ class Checks(Database):
         """Ends a check that failed through us: it is done once more, then the submission has failed."""
         with self.write() as connection:
             _give_up(connection, _leased(check), reason, clock(connection) if now is None else now)
+
+    def fail_stalled(self, *, now: float | None = None) -> int:
+        """Fails what waits, if no check has begun or ended for long: then nobody checks here. Returns how many."""
+        latest = func.max(func.coalesce(SUBMISSION.c.ended_at, SUBMISSION.c.started_at))
+        idle = SUBMISSION.c.state != SubmissionState.WAITING
+        with self.read() as connection:
+            moment = clock(connection) if now is None else now
+            since = moment - STALLED_S
+            begun = func.coalesce(SUBMISSION.c.started_at, SUBMISSION.c.received_at)
+            old = and_(SUBMISSION.c.state == SubmissionState.WAITING, begun < since)
+            waiting = connection.scalar(select(SUBMISSION.c.id).where(old).limit(1))
+            last = connection.scalar(select(latest).where(idle, SUBMISSION.c.attempt > 0))
+        if waiting is None or (last is not None and last >= since):
+            return 0
+        values = {"state": SubmissionState.FAILED, "ended_at": moment, "verdict": json.dumps({"reasons": [STALLED]})}
+        with self.write() as connection:
+            return len(
+                connection.execute(update(SUBMISSION).where(old).values(values).returning(SUBMISSION.c.id)).all()
+            )
 
     def take_back_checks(self, *, all_of_them: bool = False, now: float | None = None) -> None:
         """Ends checks whose lease is over; at the start of the only checker, all."""

@@ -116,6 +116,7 @@ class Submissions(Checks):
             if row.state != SubmissionState.FAILED:
                 raise WrongState(f"submission {submission_id} is {row.state}: only a failed check can be tried again")
             again = {"state": SubmissionState.WAITING, "stage": "received", "attempt": 0, "ended_at": None}
+            again["started_at"] = clock(connection)
             connection.execute(update(SUBMISSION).where(SUBMISSION.c.id == submission_id).values(**again))
             note(connection, by, "retry check", f"submission {submission_id}")
 

@@ -9,7 +9,7 @@ from tournament.models_people import SubmissionState
 from tournament.people import LeasedCheck, SiteOptions
 from tournament.rules import Rules
 from tournament.store import NotFound, Store, WrongState
-from tournament.store_checks import HOUR_S, LOST, MAX_ATTEMPTS
+from tournament.store_checks import HOUR_S, LOST, MAX_ATTEMPTS, STALLED, STALLED_S
 from tournament.store_submissions import NewSubmission, QuotaReached
 
 RULES = Rules.make("cutthroat", players=2)
@@ -230,6 +230,31 @@ def test_the_only_checker_takes_back_what_its_forerunner_left(store: Store) -> N
     assert store.lease_check(600) is not None
     store.take_back_checks(all_of_them=True)
     assert store.lease_check(600) is not None
+
+
+def test_where_nobody_checks_what_waits_is_failed_after_ten_minutes_and_not_before(store: Store) -> None:
+    ada, _ = contestant(store)
+    bob, _ = contestant(store, "Bob")
+    first = submit(store, ada, "fox", now=1000.0)
+    late = submit(store, bob, "owl", now=1000.0 + STALLED_S)
+    assert store.fail_stalled(now=1000.0 + STALLED_S) == 0
+    assert store.fail_stalled(now=1001.0 + STALLED_S) == 1
+    failed = store.submission(first)
+    assert (failed.state, failed.verdict) == (SubmissionState.FAILED, {"reasons": [STALLED]})
+    assert store.submission(late).state is SubmissionState.WAITING
+    store.retry_check(first, by=ada)
+    assert store.fail_stalled() == 1, "the other one; who tries again has ten minutes more"
+    assert store.submission(first).state is SubmissionState.WAITING
+
+
+def test_a_long_queue_is_not_taken_for_a_checker_that_is_gone(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        submit(store, contestant(store, name)[0], name, now=1000.0)
+    accept(store, now=3000.0)
+    assert store.fail_stalled(now=3000.0 + STALLED_S) == 0
+    assert store.lease_check(60, now=4000.0) is not None
+    assert store.fail_stalled(now=4000.0 + STALLED_S) == 0
+    assert store.fail_stalled(now=4001.0 + STALLED_S) == 1
 
 
 def test_a_new_version_is_tried_against_the_one_before(store: Store) -> None:
