@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from bdb import BdbQuit
+from io import TextIOWrapper
 
 import typer
 
-from tournament.cli_common import CONTESTS, TOURNAMENTS, Refused, notes
-from tournament.intake import UploadRefused
-from tournament.settings import SettingsError
+from tournament.cli_common import CONTESTS, TOURNAMENTS, notes
+from tournament.cli_errors import line_of
 from workers.sandbox.faults import SandboxFailure
 
 LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify", "join", "submit", "worker"})
@@ -48,20 +48,22 @@ def main() -> None:
     # The ladder's matrices gain nothing from more threads, and on a busy machine threads that wait for each other took
     # a hundred times longer. Numpy reads this when it is imported, here and in the processes that are started.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    command = sys.argv[1] if len(sys.argv) > 1 else ""
-    wrong: tuple[type[Exception], ...] = (Refused, SettingsError, UploadRefused)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # into a pipe, Windows writes in an encoding of few characters
+            stream.reconfigure(errors="replace")
     try:
-        app = make_app(command)
-        if command not in LIGHT:
-            from tournament.store import StoreError
-
-            wrong += (StoreError,)
-        app()
-    except wrong as error:
-        notes.print(f"tournament: {error}", style="red", markup=False)
-        sys.exit(2)
+        sys.exit(make_app(sys.argv[1] if len(sys.argv) > 1 else "")(prog_name="tournament", standalone_mode=False))
+    except (KeyboardInterrupt, BdbQuit):  # Ctrl-C, or the debugger was left
+        sys.exit(130)
+    except typer.Abort:
+        sys.exit(1)
     except SandboxFailure as failure:
         notes.print(f"tournament: the sandbox failed: {failure}", style="red", markup=False)
         sys.exit(3)
-    except (KeyboardInterrupt, BdbQuit):  # Ctrl-C, or the debugger was left
-        sys.exit(130)
+    except Exception as error:
+        line = line_of(error)
+        if line is None:
+            raise
+        if line:
+            notes.print(f"tournament: {line}", style="red", markup=False)
+        sys.exit(2)

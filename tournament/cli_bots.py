@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import secrets as random_secrets
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -23,10 +22,12 @@ from tournament.cli_common import (
     Refused,
     RulesOptions,
     find_bots,
+    is_text,
     local_sandbox,
     notes,
     out,
     print_json,
+    secret_of,
     with_rules,
 )
 from tournament.deal import Points
@@ -111,7 +112,7 @@ def check(
             [rules],
             Limits(),
             sandbox,
-            _secret(seed),
+            secret_of(seed),
         )
     if json:
         print_json(found.to_dict())
@@ -164,21 +165,15 @@ def play(
     """Play one game and show it act by act, with what the bots print."""
     found = find_bots(bots)
     rules = options.make(len(found))
-    task = _one_game(found, rules, _secret(seed))
+    task = _one_game(found, rules, secret_of(seed))
     if seed is None:
         notes.print(f"seed {task[1]}: repeat this game with --seed {task[1]}", markup=False)
     written, said, errors = _play_in_process(found, *task) if debug else _play_sandboxed(found, *task)
     if save is not None:
-        save.write_text(to_line(written), encoding="utf-8")
+        save.write_text(to_line(written), encoding="utf-8", newline="\n")
     print_game(written, None, said)
     for error in errors:
         out.print(error, style="red", markup=False)
-
-
-def _secret(seed: str | None) -> str:
-    if seed == "":
-        raise Refused("--seed is empty: expected a text")
-    return seed if seed is not None else random_secrets.token_hex(32)
 
 
 def _one_game(found: list[LocalBot], rules: Rules, secret: str) -> tuple[MatchTask, str]:
@@ -274,6 +269,7 @@ def reproduce(
     """Put a bot's code at a fault, or at any decision, in one process; print and breakpoint() work."""
     if bot is None and to is None:
         raise Refused("reproduce: expected --bot and your bot, or --to and a file to write")
+    _check_secret(secret)
     try:
         data = verify.parse(file.read_bytes())
         decision = decision_from(data) if is_decision(data) else _decision_of_replay(data, at, secret)
@@ -282,7 +278,7 @@ def reproduce(
     except ValueError as error:
         raise Refused(f"{file}: {error}") from None
     if to is not None:
-        to.write_text(decision.to_text() + "\n", encoding="utf-8")
+        to.write_text(decision.to_text() + "\n", encoding="utf-8", newline="\n")
         notes.print(f"Wrote {to}. Try: tournament reproduce {to} --bot your_bot.py", markup=False)
     if bot is not None:
         raise typer.Exit(_reproduce(decision, find_bots([bot])[0]))
@@ -341,6 +337,7 @@ def verify_command(
     tournament: Annotated[Path | None, typer.Option(help="Check a folder that `tournament export` wrote.")] = None,
 ) -> None:
     """Play replay documents again, or work out a whole tournament again, and say what is wrong."""
+    _check_secret(secret)
     if tournament is not None and not files:
         _verify_tournament(tournament)
     if tournament is not None or not files:
@@ -370,7 +367,14 @@ def verify_command(
     raise typer.Exit(2 if unread else 1 if refused or empty or not read else 0)
 
 
+def _check_secret(secret: str | None) -> None:
+    if secret is not None and not (secret and is_text(secret)):
+        raise Refused("--secret is no text: expected the one that was published")
+
+
 def _verify_tournament(folder: Path) -> None:
+    if not folder.is_dir():
+        raise Refused(f"--tournament {folder}: expected a folder that `tournament export` wrote")
     try:
         from tournament.verify_tournament import Answer, verify_export
     except ImportError:
@@ -459,11 +463,20 @@ def _print_said(said: Notes, deal: dict[str, Any], act: int, names: list[str]) -
 
 def _cards(cards: list[str]) -> Text:
     text = Text()
+    signs = _SUIT_SIGNS if _can_print("".join(_SUIT_SIGNS.values())) else {}
     for place, card in enumerate(cards):
         text.append(" " if place else "").append(
-            card[0].replace("T", "10") + _SUIT_SIGNS[card[1]], style=_SUIT_STYLES[card[1]]
+            card[0].replace("T", "10") + signs.get(card[1], card[1]), style=_SUIT_STYLES[card[1]]
         )
     return text
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(out.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _side(side: int, names: list[str], rules: Rules) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets as random_secrets
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tournament import seeds
-from tournament.cli_common import BOTS, LocalBot, Refused, RulesOptions, find_bots, notes, out, with_rules
+from tournament.cli_common import BOTS, LocalBot, Refused, RulesOptions, find_bots, notes, out, secret_of, with_rules
 from tournament.cli_run import Jobs, Players, core_count, duration
 from tournament.results import MatchResult, pair_scores
 from tournament.rules import Limits, Rules
@@ -59,7 +58,7 @@ def compare(
         test = Hypotheses(elo0, elo1, alpha, beta)
     except ValueError as error:
         raise Refused(str(error)) from None
-    plan = _Plan(found, rules, seed if seed is not None else random_secrets.token_hex(32))
+    plan = _Plan(found, rules, secret_of(seed))
     expected, longest = (expected_matches(test, v / plan.stretch, plan.stretch) for v in ASSUMED_VARIANCE[rules.mode])
     cap = cap or CAP_FACTOR * longest
     comparison = Comparison(test, plan.top, cap, stretch=plan.stretch)

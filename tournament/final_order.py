@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tournament.store_values import EntrantInfo
-from tournament.table import TableRow
+
+if TYPE_CHECKING:  # organising a contest shall not need numpy
+    from tournament.table import TableRow
 
 HEADER: Final = ("place", "bot", "version", "rating", "points_per_deal", "upload_order")
 

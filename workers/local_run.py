@@ -16,9 +16,9 @@ from tournament.wire import MatchTask
 from workers.local import Executor, MatchFailure
 
 WORKER: Final = "local"
-LEASE_S: Final = 600.0
-RENEW_S: Final = 60.0
-"""Leases are renewed long before they end; on a server another coordinator may look after the same queue."""
+LEASE_S: Final = 120.0
+RENEW_S: Final = 30.0
+"""Leases are renewed long before they end. On a server, whoever resumes a run that was killed waits for their end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from tournament import seeds
 from tournament.cli import main
+from tournament.cli_errors import line_of
 from tournament.rules import Rules
 from tournament.store import Store
 
@@ -158,7 +161,20 @@ WRONG = [
     (("run", "simple", "nobody.py"), "no bot nobody.py: expected a file, a folder, a zip or one of random, simple"),
     (("run", "simple", "random", "--players", "4"), "players is 4: expected 2 or 3 in cutthroat"),
     (("run", "simple", "random", "--game", "wisconsin", "--bidder-takes", "4"), "bidder_takes is 4: expected 0 to 3"),
-    (("run", "simple", "random", "--seed", ""), "--seed is empty: expected a text"),
+    (("run", "simple", "random", "--seed", ""), "--seed is no text: expected one that is not empty, in UTF-8"),
+    (("run", "simple", "random", "--seed", "\udcff"), "--seed is no text"),
+    (("run", "simple", "random", "--jobs", "0"), "Invalid value for '--jobs'"),
+    (("run", "simple", "random", "--game", "poker"), "'poker' is not one of 'cutthroat', 'wisconsin'"),
+    (("run", "simple", "random", "--replays", "drawing.py"), "--replays drawing.py: File exists"),
+    (("run", "simple", ""), "a bot's name is empty"),
+    (("run",), "Missing argument 'bots' (see tournament run --help)"),
+    (("frobnicate",), "No such command 'frobnicate' (see tournament --help)"),
+    (("play", "simple", "random", "--seed", "\udcff"), "--seed is no text"),
+    (("verify", "drawing.py", "--secret", "\udcff"), "--secret is no text"),
+    (("verify", "--tournament", "nowhere"), "--tournament nowhere: expected a folder"),
+    (("standings", "--db", "drawing.py"), "the database cannot be used: file is not a database"),
+    (("standings", "--db", "no/folder.db"), "the database cannot be used: unable to open database file"),
+    (("new", "--kit", "drawing.py/kit"), "drawing.py/kit: Not a directory"),
     (("resume",), "no tournament"),
     (("standings",), "no tournament"),
     (("export", "--to", "x"), "no tournament"),
@@ -184,10 +200,92 @@ def test_wrong_input_gets_one_clear_line_and_status_two(
     assert ended.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    text = printed.err.strip()
-    assert line in text
-    assert text.startswith("tournament: ")
-    assert "\n" not in text
+    said = printed.err.strip()
+    assert line in said
+    assert said.startswith("tournament: ")
+    assert "\n" not in said
+
+
+def test_a_database_of_a_later_version_is_refused_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    with Store("later.db") as store:
+        store.migrate()
+        with store.write() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    monkeypatch.setattr(sys, "argv", ["tournament", "standings", "--db", "later.db"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "the database cannot be used: another version of this program made it" in capsys.readouterr().err
+
+
+def test_a_mistake_of_ours_is_no_wrong_input() -> None:
+    assert line_of(KeyError("x")) is None
+    assert line_of(ModuleNotFoundError("no such thing", name="tournament.nothing")) is None
+    assert line_of(OSError("no file has to do with it")) is None
+
+
+WITHOUT_NUMPY = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"numpy", "scipy", "psycopg", "fastapi", "celery"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+from tournament.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("run", "simple", "random"), "tournament: this needs numpy: install the extra `ratings`"),
+        (("standings", "--db", "postgresql://nobody@localhost/x"), "needs psycopg: install the extra `distributed`"),
+    ],
+)
+def test_a_missing_extra_is_named_before_anything_is_played(
+    tmp_path: Path, arguments: tuple[str, ...], line: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMPY, *arguments],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert line in done.stderr
+    assert "matches" not in done.stderr
+
+
+def test_the_help_of_the_plain_package_lists_all_commands(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMPY, "--help"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "compare" in done.stdout
+    assert "contest" in done.stdout
+
+
+def test_replays_of_an_earlier_run_in_the_same_folder_are_replaced(folder: Path) -> None:
+    for seed in ("first", "second"):
+        arguments = ("random", "simple", "--players", "2", "--rounds", "1", "--seed", seed, "--replays", "replays")
+        tournament(folder, "run", *arguments, "--db", f"{seed}.db")
+    paths = sorted(f"replays/{path.name}" for path in (folder / "replays").iterdir())
+    assert len(paths) == 2
+    assert tournament(folder, "verify", *paths, "--secret", "second").splitlines()[-1] == "2 documents, 0 refused"
+
+
+def test_suits_are_letters_where_the_console_has_no_signs_for_them(folder: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "play", "random", "simple", "--seed", "s"],
+        cwd=folder, env={**environment(), "PYTHONIOENCODING": "cp1252"}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"0 random:1 +([2-9JQKA]|10)[CDHS] ", done.stdout.decode("cp1252"))
 
 
 def test_ctrl_c_ends_a_run_with_130_and_says_how_to_go_on(folder: Path) -> None:
@@ -200,6 +298,7 @@ def test_ctrl_c_ends_a_run_with_130_and_says_how_to_go_on(folder: Path) -> None:
         if "matches; last" in line:
             break
     process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)  # once more, out of impatience
     rest = process.stderr.read()
     process.stderr.close()
     assert process.wait() == 130
