@@ -16,6 +16,7 @@ from dashboard.recorded import load_games, match_id
 from dashboard.replay_jumps import Place
 from dashboard.replay_pages import make_part, other_games
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
+from tournament.environment import layer_lines
 from tournament.models import TournamentState
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class TournamentPage:
     commitment: str
     secret: str | None
     last_event: int
+    sandbox: tuple[str, ...]
     part: Markup
 
 
@@ -208,7 +210,9 @@ def live_part(site: Site, contest: Contest) -> LivePart:
         void_count=len(store.voids(info.id)),
         last_result_at=moment(latest[0].recorded_at) if latest else None,
         stalled_s=waiting if going and info.held_at is None and waiting > STALLED_S else None,
-        left_s=elapsed / progress.finished * open_matches if going and progress.finished >= 5 and info.held_at is None else None,
+        left_s=elapsed / progress.finished * open_matches
+        if going and progress.finished >= 5 and info.held_at is None
+        else None,
         now=now,
     )
 
@@ -295,6 +299,7 @@ def show_tournament(request: Request, site: SiteDep, tournament_id: int, part: b
         commitment=contest.info.commitment,
         secret=contest.info.secret if contest.info.secret_is_out else None,
         last_event=last_event,
+        sandbox=tuple(layer_lines(contest.info.environment, [each.environment for each in site.store.workers()])),
         part=Markup(markup),  # noqa: S704  # our own template made it, autoescaped
     )
     return site.renderer.html(request, page)

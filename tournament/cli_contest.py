@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from tournament import contest, seeds
-from tournament.cli_common import Refused, RulesOptions, house_entrants, notes, out, print_json, with_rules
+from tournament.cli_common import Demands, Refused, RulesOptions, house_entrants, notes, out, print_json, with_rules
 from tournament.cli_run import Db, Jobs, Json, Players, core_count, duration, open_store
 from tournament.contest import Plan
 from tournament.final_order import FinalOrder
@@ -67,6 +67,7 @@ def make(
     deal_cpu: Annotated[float | None, typer.Option(help="CPU seconds added for each deal.")] = None,
     load_cpu: Annotated[float | None, typer.Option(help="CPU seconds to load a bot.")] = None,
     memory_mib: Annotated[int | None, typer.Option(help="Memory of a bot.", min=16)] = None,
+    demand: Demands = None,
     practice_at: Annotated[str | None, typer.Option(help="Practice rounds every day at HH:MM.")] = None,
     db: Db = None,
 ) -> None:
@@ -80,6 +81,7 @@ def make(
         name=name, rules=options.make(), rounds=rounds, budget=time_budget or "", house=names, opens=opens or "",
         closes=closes or "", zone=zone, order=order, anchor=anchor or "", all_bots=all_bots, auto_start=auto_start,
         cores=cores or core_count(), limits={key: value for key, value in given.items() if value is not None},
+        demands=tuple(demand or ()),
     )  # fmt: skip
     with _opened(db) as store:
         new = wish.made()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv as csv_module
 import os
-import signal
+import secrets as random_secrets
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -20,6 +20,7 @@ import bots as house
 from tournament import seeds
 from tournament.cli_common import (
     TOURNAMENTS,
+    Demands,
     LocalBot,
     Refused,
     RulesOptions,
@@ -28,11 +29,12 @@ from tournament.cli_common import (
     out,
     print_json,
     say_plain,
-    secret_of,
     with_rules,
 )
+from tournament.environment import demanding, missing
 from tournament.lock import CoordinatorLock
 from tournament.models import TournamentState
+from tournament.models_people import FIRST_ACCOUNT
 from tournament.replay import GameRecord, document, to_line
 from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
@@ -97,6 +99,7 @@ def run(
     options: RulesOptions,
     rounds: Annotated[int, typer.Option(help="How often the round robin is played.", min=1)] = 25,
     seed: Annotated[str | None, typer.Option(help="The secret's text; else 32 random bytes.")] = None,
+    demand: Demands = None,
     jobs: Jobs = None,
     db: Db = None,
     replays: Replays = None,
@@ -108,7 +111,10 @@ def run(
     for text in texts:
         if texts.count(text) > 1:
             raise Refused(f"{text} is named twice: expected each bot once")
-    _run(found, options.make(), rounds, secret_of(seed), jobs, db, replays, as_json=json)
+    if seed == "":
+        raise Refused("--seed is empty: expected a text")
+    secret = seed if seed is not None else random_secrets.token_hex(32)
+    _run(found, options.make(), rounds, secret, jobs, db, replays, demand or [], as_json=json)
 
 
 def _run(
@@ -119,23 +125,30 @@ def _run(
     jobs: int | None,
     db: str | None,
     replays: Path | None,
+    demands: Sequence[str] = (),
     *,
     as_json: bool = False,
 ) -> None:
-    import tournament.table  # noqa: F401  # fails where there will be no standings, before anything is played
-
     entries = [Entry(bot.text, number) for number, bot in enumerate(found, start=1)]
     try:
         match_count = sum(1 for _ in schedule(rules, sorted(entries, key=lambda each: each.text), rounds, secret))
     except ValueError as error:
         raise Refused(str(error)) from None
-    make_folder(replays)
+    try:
+        environment = demanding(demands)
+    except ValueError as error:
+        raise Refused(f"--demand: {error}") from None
     games = match_count * len(seeds.seatings(rules, min(len(found), rules.side_count)))
     jobs = jobs or core_count()
     with closing(open_store(db)) as store, closing(Players(jobs)) as players:
         seconds = players.expected_s(found, rules) * games / jobs
+        layers = players.executor().layers or frozenset()
+        _demand(environment, layers)
         notes.print(f"{rules.mode}: {match_count} matches, {games} games, about {duration(seconds)} with {jobs} jobs.")
-        new = NewTournament(name=f"{rules.mode} {len(found)} bots", rules=rules, rounds=rounds, secret=secret)
+        new = NewTournament(
+            name=f"{rules.mode} {len(found)} bots", rules=rules, rounds=rounds, secret=secret,
+            environment={**environment, "layers": sorted(layers)},
+        )  # fmt: skip
         entrants = [
             NewEntrant(bot.name, bot.version, bot.source, owner=number, upload_order=number, house=bot.house)
             for number, bot in enumerate(found, start=1)
@@ -152,11 +165,14 @@ def resume(
     tournament: TournamentId = None, jobs: Jobs = None, db: Db = None, replays: Replays = None, json: Json = False
 ) -> None:
     """Play what is still queued of a tournament."""
-    make_folder(replays)
     with closing(open_store(db)) as store:
         info = store.tournament(tournament)
         with closing(Players(jobs or core_count())) as players:
             if store.counts(info.id).open:
+                if info.environment.get("demands"):
+                    from workers.sandbox.host import layers_here
+
+                    _demand(info.environment, layers_here())
                 if info.state is TournamentState.PAUSED:
                     store.set_state(info.id, TournamentState.RUNNING)
                 _play(store, info.id, players, replays)
@@ -191,6 +207,16 @@ def export(
     with closing(open_store(db)) as store:
         written = export_tournament(PublicStore.beside(store), store.tournament(tournament).id, to)
     out.print(f"Wrote {', '.join(written)} to {to}", markup=False)
+
+
+def _demand(environment: Mapping[str, Any], layers: frozenset[str]) -> None:
+    """Refuses to play where a layer of the sandbox is missing that the tournament demands.
+
+    Raises:
+        Refused: a demanded layer is missing.
+    """
+    if lacking := missing(environment, layers):
+        raise Refused(f"this tournament is not played here: {lacking} (tournament doctor says what to do)")
 
 
 class Players:
@@ -246,6 +272,11 @@ class Players:
 
 def _play(store: Store, tournament_id: int, players: Players, replays: Path | None) -> None:
     """Plays a tournament to its end, or shows the progress of whoever holds the database's lock."""
+    if replays is not None:
+        try:
+            replays.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refused(f"--replays {replays}: {error.strerror}") from None
     path = sqlite_path(store.url)
     with _Shown(store, tournament_id) as shown, closing_lock(path) as lock:
         if lock is not None and not lock.acquire():
@@ -253,19 +284,13 @@ def _play(store: Store, tournament_id: int, players: Players, replays: Path | No
             while store.counts(tournament_id).open and not lock.acquire():
                 shown.refresh()
                 time.sleep(WATCH_S)
-        written = _play_here(store, tournament_id, players, replays, shown)
+        _play_here(store, tournament_id, players, replays, shown)
     if replays is not None:
         for number, record in store.game_records(tournament_id):
-            if (number, record.seating) not in written:
-                _write_replay(replays, number, record)
+            _write_replay(replays, number, record)
 
 
-def _play_here(
-    store: Store, tournament_id: int, players: Players, replays: Path | None, shown: _Shown
-) -> set[tuple[int, int]]:
-    """Plays what is queued; returns match and seating of the games whose documents it wrote."""
-    written: set[tuple[int, int]] = set()
-    waited = False
+def _play_here(store: Store, tournament_id: int, players: Players, replays: Path | None, shown: _Shown) -> None:
     run = LocalRun(store, players.executor(), tournament_id)
     try:
         while True:
@@ -273,25 +298,18 @@ def _play_here(
                 played = run.step(1.0)
             except SandboxRefused as failure:
                 run.stop()
+                if any(each.owner >= FIRST_ACCOUNT for each in store.entrants(tournament_id)):
+                    raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
                 run = LocalRun(store, players.without_sandbox(str(failure)), tournament_id)
                 continue
             if not played and not run.busy:
-                others = store.counts(tournament_id).running
-                if not others:
-                    return written
-                if not waited:
-                    notes.print(f"{others} matches are played by another process, or come back from it within minutes.")
-                waited = True
-                shown.refresh()
-                time.sleep(WATCH_S)
+                return
             for each in played if replays is not None else ():
                 for game in each.result.games:
                     faults = tuple(report.fault for report in game.reports)
                     _write_replay(replays, each.match.number, each.task.record(game.seating, game.acts, faults))
-                    written.add((each.match.number, game.seating))
             shown.add(played)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience must not cut off the good order
         run.stop()
         notes.print("Stopped; no finished match is lost. Play on with: tournament resume")
         raise
@@ -301,9 +319,10 @@ def _write_replay(folder: Path | None, number: int, record: GameRecord) -> None:
     """Writes a game's document by rename, so that nobody ever reads half of one."""
     assert folder is not None
     path = folder / f"{number:06}-{record.seating}.json"
-    part = path.with_suffix(".part")
-    part.write_text(to_line(document(record)), encoding="utf-8", newline="\n")
-    part.replace(path)
+    if not path.exists():
+        part = path.with_suffix(".part")
+        part.write_text(to_line(document(record)), encoding="utf-8")
+        part.replace(path)
 
 
 class _Shown:
@@ -372,8 +391,10 @@ def closing_lock(path: Path | None) -> Iterator[CoordinatorLock | None]:
 
 
 def _print_standings(store: Store, tournament_id: int, *, as_json: bool = False, as_csv: bool = False) -> None:
-    from tournament.table import COLUMNS, ladder_of, table
-
+    try:
+        from tournament.table import COLUMNS, ladder_of, table
+    except ImportError:
+        raise Refused("standings need numpy and scipy: install the extra `ratings`") from None
     info, entrants = store.tournament(tournament_id), store.entrants(tournament_id)
     if not entrants:
         raise Refused(f"tournament {tournament_id} has not started: it has no standings")
@@ -421,22 +442,6 @@ def _say_end(store: Store, tournament_id: int) -> None:
         notes.print(f"The secret is {info.secret}", markup=False)
     if counts.failed:
         raise typer.Exit(3)
-
-
-def make_folder(folder: Path | None) -> None:
-    """Makes the folder of `--replays` before anything is played for it.
-
-    Raises:
-        Refused: it cannot be made or written.
-    """
-    if folder is None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refused(f"--replays {folder}: {error.strerror}") from None
-    if not os.access(folder, os.W_OK):
-        raise Refused(f"--replays {folder}: cannot be written")
 
 
 def core_count() -> int:

@@ -37,7 +37,8 @@ def worker(
     log_to()
     # Refuses to start where a layer is missing, and tells which modules bots find here.
     with sandbox_here() as sandbox:
-        offered = environment(sandbox.confinement.modules)
+        found = sandbox.confinement
+    offered = {**environment(found.modules), "layers": sorted(found.layers)}
     hostname = socket.gethostname()
     run_worker(
         url,

@@ -11,10 +11,11 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from tournament.environment import demanding
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
 from tournament.planning import Forecast, duration_of, forecast
@@ -81,6 +82,7 @@ class Wish:
         opens: when entries open, a time in `zone`.
         closes: when they close, likewise.
         limits: some of the limits by name.
+        demands: the layers of the sandbox without which no bot is played.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Wish:
     auto_start: bool = False
     cores: int = 1
     limits: Mapping[str, float] = field(default_factory=dict)
+    demands: tuple[str, ...] = ()
 
     def made(self) -> NewTournament:
         """Returns the settings, with a secret of their own.
@@ -117,19 +120,21 @@ class Wish:
         return NewTournament(
             self.name.strip(), self.rules, self.rounds or 1, new_secret(),
             Limits.from_dict({**Limits().to_dict(), **self.limits}), self.order, self.anchor.strip() or None,
-            opens_at=opens_at, closes_at=closes_at, plan=plan.to_dict(),
+            demanding(self.demands), opens_at, closes_at, plan.to_dict(),
         )  # fmt: skip
 
 
 # Times ---------------------------------------------------------------------------------------------------------------
 
 
-def zone_of(name: str) -> ZoneInfo:
+def zone_of(name: str) -> tzinfo:
     """Returns a time zone by its name, like ``Europe/Zurich``.
 
     Raises:
         ValueError: this machine knows none of this name.
     """
+    if name == "UTC":
+        return UTC  # also where a machine has no zones
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -318,7 +323,8 @@ def settings_of(name: str, settings: Mapping[str, Any]) -> NewTournament:
     rules, limits = Rules.from_dict(settings["rules"]), Limits.from_dict(settings["limits"])
     order, anchor = FinalOrder(settings["final_order"]), settings["anchor"]
     return NewTournament(
-        name, rules, settings["rounds"], new_secret(), limits, order, anchor, plan=settings["plan"]
+        name, rules, settings["rounds"], new_secret(), limits, order, anchor, settings.get("environment", {}),
+        plan=settings["plan"],
     )  # fmt: skip
 
 
@@ -337,5 +343,6 @@ def practice_settings(new: NewTournament) -> dict[str, Any]:
     """Returns what `settings_of` reads."""
     return {
         "rules": new.rules.to_dict(), "limits": new.limits.to_dict(), "rounds": new.rounds,
-        "final_order": new.final_order, "anchor": new.anchor, "plan": {**new.plan, "practice": True},
+        "final_order": new.final_order, "anchor": new.anchor, "environment": dict(new.environment),
+        "plan": {**new.plan, "practice": True},
     }  # fmt: skip

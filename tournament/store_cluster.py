@@ -75,12 +75,16 @@ def active(database: Database) -> list[Active]:
         return [Active(row.id, json.loads(row.environment), row.leased) for row in connection.execute(query)]
 
 
-def pin_environment(database: Database, tournament_id: int, environment: Mapping[str, Any]) -> None:
-    """Says under which environment a tournament is played, unless that has been said."""
-    text = json.dumps(environment, sort_keys=True, separators=(",", ":"))
-    change = update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id, TOURNAMENT.c.environment == "{}")
+def pin_environment(database: Database, tournament: Active, environment: Mapping[str, Any]) -> Active:
+    """Says under which environment a tournament is played, besides what it demands, unless that has been said."""
+    whole = {**environment, **tournament.environment}
+    before, after = (
+        json.dumps(each, sort_keys=True, separators=(",", ":")) for each in (tournament.environment, whole)
+    )
+    change = update(TOURNAMENT).where(TOURNAMENT.c.id == tournament.id, TOURNAMENT.c.environment == before)
     with database.write() as connection:
-        connection.execute(change.values(environment=text))
+        connection.execute(change.values(environment=after))
+    return Active(tournament.id, whole, tournament.leased)
 
 
 def never_started(database: Database, *, now: float | None = None) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from celery import Celery  # type: ignore[import-untyped]
 from kombu.exceptions import OperationalError as BrokerAway
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from tournament.environment import Environment, difference, fingerprint
+from tournament.environment import Environment, difference, fingerprint, is_pinned, served
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR, Active, active, cancelled_since, never_started, pin_environment
 from tournament.store_values import LeasedMatch
@@ -243,10 +243,10 @@ class Coordinator:
             logger.warning("Redis has no memory of before: %d matches go back to the queue", count)
 
     def _pinned(self, running: Sequence[Active]) -> list[Active]:
-        for each in running:
-            if not each.environment:
-                pin_environment(self._store, each.id, self._environment)
-        return [each if each.environment else Active(each.id, self._environment, each.leased) for each in running]
+        return [
+            each if is_pinned(each.environment) else pin_environment(self._store, each, self._environment)
+            for each in running
+        ]
 
     def _slots(self) -> Mapping[str, int]:
         """Returns the slots of living workers for each environment."""
@@ -254,8 +254,8 @@ class Coordinator:
         slots: dict[str, int] = {}
         for worker in self._store.workers():
             if worker.seen_at > since:
-                mark = fingerprint(worker.environment)
-                slots[mark] = slots.get(mark, 0) + worker.slots
+                for mark in map(fingerprint, served(worker.environment)):
+                    slots[mark] = slots.get(mark, 0) + worker.slots
         return slots
 
     def _can_judge(self, tournament: Active) -> bool:

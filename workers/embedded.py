@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from tournament.environment import Environment, difference, environment
+from tournament.environment import Environment, difference, environment, is_pinned
 from tournament.lock import CoordinatorLock
 from tournament.store import Store
 from tournament.store_cluster import active, pin_environment
@@ -17,6 +17,7 @@ from tournament.store_values import LeasedMatch
 from workers.local import Executor
 from workers.local_run import LocalRun
 from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.host import layers_here
 
 WAIT_S: Final = 0.5
 FAILURE_S: Final = 5.0
@@ -27,10 +28,12 @@ logger = logging.getLogger(__name__)
 class FittingStore(Store):
     """A store that hands out matches of tournaments only that are played under one environment."""
 
-    def __init__(self, url: str, here: Environment) -> None:
-        """Hands out what fits `here`."""
+    def __init__(self, url: str, here: Environment, layers: Callable[[], frozenset[str]] = layers_here) -> None:
+        """Hands out what fits `here`; `layers` is asked for those of the sandbox when a tournament demands some."""
         super().__init__(url)
         self._here = here
+        self._layers = layers
+        self._found: frozenset[str] | None = None
         self._told: set[int] = set()
 
     def lease(
@@ -45,9 +48,11 @@ class FittingStore(Store):
         """Hands out queued matches of the running tournaments that fit, oldest tournament first."""
         found: list[LeasedMatch] = []
         for each in active(self):
-            if not each.environment:
-                pin_environment(self, each.id, self._here)
-            elif reason := difference(each.environment, self._here):
+            if not is_pinned(each.environment):
+                here = {**self._here, "layers": sorted(self._held())}
+                each = pin_environment(self, each, here)  # noqa: PLW2901  # the same one, as it is now
+            held = self._held() if each.environment.get("demands") else ()
+            if reason := difference(each.environment, {**self._here, "layers": held}):
                 if each.id not in self._told:
                     self._told.add(each.id)
                     logger.error("not played here: %s", reason, extra={"tournament": each.id})
@@ -56,6 +61,11 @@ class FittingStore(Store):
                 found += super().lease(limit - len(found), seconds, worker=worker, tournament_id=each.id, now=now)
         return found
 
+    def _held(self) -> frozenset[str]:
+        if self._found is None:
+            self._found = self._layers()
+        return self._found
+
 
 def play_while(
     database: Path,
@@ -63,6 +73,7 @@ def play_while(
     stop: threading.Event,
     beside: Sequence[Callable[[threading.Event], None]] = (),
     here: Environment | None = None,
+    layers: Callable[[], frozenset[str]] = layers_here,
 ) -> None:
     """Plays what is queued, and what will be, until told to stop; waits for its turn if another process plays.
 
@@ -74,8 +85,10 @@ def play_while(
         stop: ends it.
         beside: what else runs while the lock is held, each in a thread of its own, until told to stop.
         here: the environment of this process.
+        layers: finds out which optional layers the sandbox has.
     """
-    with CoordinatorLock(database) as lock, closing(FittingStore(str(database), here or environment())) as store:
+    fitting = FittingStore(str(database), here or environment(), layers)
+    with CoordinatorLock(database) as lock, closing(fitting) as store:
         if not _my_turn(lock, stop):
             return
         threads = [threading.Thread(target=each, args=(stop,), name="beside") for each in beside]

@@ -80,7 +80,11 @@ class _Child:
 
 
 class LocalExecutor:
-    """Child processes, one a core by default."""
+    """Child processes, one a core by default.
+
+    Attributes:
+        layers: the optional layers of the sandbox that hold here; None until a child has told.
+    """
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class LocalExecutor:
             raise ValueError(f"jobs is {jobs}: expected 1 or more")
         self._plain = plain
         self._clock = clock
+        self.layers: frozenset[str] | None = None
         if cores is None and hasattr(os, "sched_getaffinity"):
             cores = tuple(sorted(os.sched_getaffinity(0)))
         self._cores = cores or ()
@@ -220,6 +225,7 @@ class LocalExecutor:
             raise SandboxRefused(message["refused"])
         if "ready" in message:
             child.ready = True
+            self.layers = frozenset(message["ready"])
             self._replaced_in_a_row = 0
             return None
         task = child.tasks.popleft()

@@ -40,7 +40,7 @@ def main() -> None:
         except SandboxRefused as failure:
             _send(results, {"refused": str(failure)})
             return
-        _send(results, {"ready": True})
+        _send(results, {"ready": [] if settings["plain"] else sorted(sandbox.confinement.layers)})
         collect_seldom()
         _play_all(sandbox, settings["slot"], sys.stdin, results)
 

@@ -19,6 +19,7 @@ from kombu.mixins import ConsumerMixin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy.exc import InterfaceError, OperationalError
 
+from tournament.environment import LAYERS
 from tournament.results import MatchResult
 from tournament.store import NotFound, Store
 from tournament.store_cluster import COORDINATOR, active
@@ -55,6 +56,7 @@ class _Environment(BaseModel):
     engine: _Short
     python: _Short
     modules: list[_Short] = Field(max_length=500)
+    layers: list[_Short] = Field(default=[], max_length=len(LAYERS))
 
 
 class _Hello(_Message):
@@ -135,7 +137,7 @@ class Recorder:
                 self._results(message)
 
     def _hello(self, message: _Hello) -> None:
-        environment = message.environment.model_dump()
+        environment = message.environment.model_dump(exclude_defaults=True)
         wanted = [(each.id, each.environment) for each in active(self._store) if each.environment]
         refused = why_not(environment, wanted)
         self._store.announce(message.worker, message.slots, environment, refused=refused)

@@ -1,5 +1,6 @@
 """The coordinator: what it hands out, when, and what it takes back."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -7,6 +8,7 @@ from kombu.exceptions import OperationalError
 
 from tests.cluster.fakes import HERE, MemoryBroker
 from tests.store.play import play, started
+from tournament.environment import demanding
 from tournament.models import TournamentState
 from tournament.store import Store
 from tournament.store_cluster import active
@@ -60,6 +62,22 @@ def test_a_worker_of_another_environment_gets_no_work(store: Store) -> None:
     started(store)
     store.announce("old", 8, {**HERE, "python": "CPython 3.12.1"})
     assert make(store, broker).tick() == 0
+
+
+def test_a_tournament_that_demands_a_layer_waits_for_workers_that_have_it(store: Store) -> None:
+    tournament, broker = started(store), MemoryBroker()
+    demands = demanding(["own-uid"])
+    with store.write() as connection:
+        connection.exec_driver_sql(
+            "UPDATE tournament SET environment = ?", (json.dumps(demands, separators=(",", ":")),)
+        )
+    coordinator = make(store, broker)
+    store.announce("bare", 8, {**HERE, "layers": ["landlock"]})
+    assert coordinator.tick() == 0
+    assert store.tournament(tournament).environment == {**HERE, **demands}
+    store.announce("root", 8, {**HERE, "layers": ["landlock", "own-uid"]})
+    assert coordinator.tick() == 3
+    assert {queue for queue, _ in broker.published} == {match_queue({**HERE, **demands})}
 
 
 def test_a_coordinator_with_another_rules_engine_hands_out_nothing(store: Store) -> None:

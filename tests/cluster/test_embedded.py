@@ -1,5 +1,6 @@
 """Coordinator and executor in one program."""
 
+import json
 import logging
 import threading
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ import pytest
 
 from tests.cluster.fakes import HERE
 from tests.store.play import play, started
+from tournament.environment import demanding
 from tournament.lock import CoordinatorLock
 from tournament.results import MatchResult
 from tournament.source import BotSource
@@ -80,10 +82,10 @@ def path_of(store: Store) -> Path:
 def test_it_plays_what_is_there_and_notes_the_environment(store: Store) -> None:
     tournament, stop = started(store), threading.Event()
     watch = stop_when_over(store, stop)
-    play_while(path_of(store), lambda: Here(store, stop), stop, here=HERE)
+    play_while(path_of(store), lambda: Here(store, stop), stop, here=HERE, layers=lambda: frozenset({"landlock"}))
     watch.join()
     assert store.counts(tournament).finished == 3
-    assert store.tournament(tournament).environment == HERE
+    assert store.tournament(tournament).environment == {**HERE, "layers": ["landlock"]}
 
 
 def test_at_the_end_what_was_being_played_goes_back_and_costs_nothing(store: Store) -> None:
@@ -152,3 +154,16 @@ def test_a_tournament_of_another_environment_is_left_alone_and_the_log_says_why(
     with FittingStore(store.url, HERE) as here, caplog.at_level(logging.ERROR):
         assert here.lease(9, 60) == []
     assert "not played here: CPython 3.11.9, expected CPython 3.12.1" in caplog.text
+
+
+def test_a_tournament_that_demands_a_layer_is_played_where_it_is_and_the_log_says_why_not_elsewhere(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    tournament = started(store)
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE tournament SET environment = ?", (json.dumps(demanding(["own-uid"])),))
+    with FittingStore(store.url, HERE, lambda: frozenset({"landlock"})) as bare, caplog.at_level(logging.ERROR):
+        assert bare.lease(9, 60) == []
+    assert "not played here: without own-uid, which is demanded of the sandbox" in caplog.text
+    with FittingStore(store.url, HERE, lambda: frozenset({"own-uid"})) as fitting:
+        assert {match.tournament_id for match in fitting.lease(9, 60)} == {tournament}

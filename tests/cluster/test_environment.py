@@ -3,8 +3,8 @@
 import pytest
 
 from tests.cluster.fakes import HERE
-from tournament.environment import difference, environment, fingerprint
-from workers.sandbox.host import Sandbox
+from tournament.environment import LAYERS, demanding, difference, environment, fingerprint, layer_lines, served
+from workers.sandbox.host import Confinement, Sandbox
 from workers.tickets import match_queue, why_not
 
 
@@ -45,3 +45,32 @@ def test_many_missing_modules_are_counted_not_listed() -> None:
 def test_what_is_looked_for_without_a_sandbox_is_what_a_running_one_finds() -> None:
     with Sandbox() as sandbox:
         assert difference(environment(), environment(sandbox.confinement.modules)) is None
+
+
+def test_a_demanded_layer_makes_a_queue_of_its_own_that_only_machines_with_it_serve() -> None:
+    strict = {**HERE, **demanding(["landlock"])}
+    with_it, without = ({**HERE, "layers": layers} for layers in (["landlock", "own-uid"], ["own-uid"]))
+    assert match_queue(strict) in map(match_queue, served(with_it))
+    assert match_queue(strict) not in map(match_queue, served(without))
+    assert {match_queue(HERE)} < set(map(match_queue, served(without)))
+    assert difference(strict, with_it) is None
+    assert difference(strict, without) == "without landlock, which is demanded of the sandbox"
+    assert fingerprint(with_it) == fingerprint(HERE)
+
+
+def test_there_are_no_other_layers_to_demand() -> None:
+    with pytest.raises(ValueError, match="no layer 'moat': expected landlock or own-uid"):
+        demanding(["moat"])
+    assert demanding([]) == {}
+
+
+def test_a_page_tells_what_is_demanded_and_what_is_missing() -> None:
+    workers = [{**HERE, "layers": ["landlock"]}, HERE]
+    assert list(layer_lines(HERE, workers)) == ["missing where it is played: own-uid"]
+    assert list(layer_lines({**HERE, "layers": ["own-uid"]}, workers)) == ["missing where it is played: landlock"]
+    assert list(layer_lines({**HERE, **demanding(["own-uid"])}, workers)) == ["demanded: own-uid"]
+    assert list(layer_lines(HERE, [HERE])) == []
+
+
+def test_what_the_sandbox_can_have_is_what_can_be_demanded() -> None:
+    assert set(Confinement().optional) == set(LAYERS)

@@ -9,10 +9,11 @@ import pytest
 
 from tests.cluster.fakes import Table, WorkerBroker, break_down, fault
 from tests.store.play import started
+from tournament.game import FaultKind
 from tournament.store import Store
 from workers.estimates import Estimates
 from workers.recorder import Recorder
-from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.tasks import BEAT_S, MAX_FAILURES_IN_A_ROW, Place, Player
 from workers.tickets import CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, Chunk, Tickets
 
@@ -174,13 +175,10 @@ def test_a_worker_whose_sandbox_does_not_start_gives_everything_back_and_leaves(
 
 
 def test_a_result_too_large_for_a_message_is_our_failure(desk: Desk) -> None:
-    class Talker(Table):
-        def spawn(self, *arguments: Any) -> Any:
-            bot = super().spawn(*arguments)
-            bot.log = lambda: "x" * MAX_MESSAGE_BYTES
-            return bot
+    def at_length() -> None:  # which no guest can: its texts are cut
+        raise GuestFault(FaultKind.EXCEPTION, "ValueError: no", "x" * MAX_MESSAGE_BYTES)
 
-    desk.table = Talker(fault)
+    desk.table.answering = at_length
     desk.player().play(desk.message())
     (answer,) = desk.answers()
     assert len(answer["failures"]) == 3 and "more than fit into a message" in answer["failures"][0][1]

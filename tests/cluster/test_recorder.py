@@ -118,10 +118,10 @@ def test_what_was_not_played_goes_back_and_what_failed_costs_a_lease(desk: Desk)
 def test_a_worker_that_says_hello_is_known_and_told_why_it_gets_no_work(desk: Desk) -> None:
     with desk.store.write() as connection:
         connection.exec_driver_sql("UPDATE tournament SET environment = ?", (json.dumps(HERE),))
-    desk.send({"kind": "hello", "worker": "w:1", "slots": 4, "environment": HERE})
+    desk.send({"kind": "hello", "worker": "w:1", "slots": 4, "environment": {**HERE, "layers": ["own-uid"]}})
     desk.send({"kind": "hello", "worker": "w:2", "slots": 4, "environment": {**HERE, "modules": ["math"]}})
     good, other = desk.store.workers()
-    assert (good.name, good.slots, good.environment, good.refused) == ("w:1", 4, HERE, None)
+    assert (good.name, good.slots, good.environment, good.refused) == ("w:1", 4, {**HERE, "layers": ["own-uid"]}, None)
     assert other.refused is not None and "without numpy 2.4.6" in other.refused
 
 

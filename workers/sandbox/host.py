@@ -366,10 +366,10 @@ class Sandbox:
             guest = next((guest for guest in tuple(self._guests) if guest.waited_for), None)
             now_s = time.monotonic()
             current = None if guest is None else (guest, guest.asked_s)
-            if guest is None or guest.pid == 0:
-                meter = None
-            elif meter is None or current != watched:
-                # A wait that is seen for the first time has lasted a tick at most: in the bot's favour.
+            if guest is None or guest.pid == 0 or current != watched:
+                meter = None  # most waits are over before the next tick, and cost no look at the kernel
+            elif meter is None:
+                # A wait that is seen for the second time has lasted two ticks at most: in the bot's favour.
                 meter = clocks.WallMeter(clocks.ProcessProbe(guest.pid), now_s, _STALL_TICKS * TICK_S)
             else:
                 meter.feed(now_s)
@@ -404,6 +404,15 @@ def doctor(**options: Any) -> list[Check]:
         *(Check(name, gap is None, gap or held[name]) for name, gap in found.optional.items()),
         Check("modules", True, f"bots can import {len(found.modules)} modules"),
     ]
+
+
+def layers_here() -> frozenset[str]:
+    """Returns which optional layers the sandbox of this machine has; none where there is no sandbox."""
+    try:
+        with Sandbox(numpy=False) as sandbox:
+            return sandbox.confinement.layers
+    except SandboxFailure:
+        return frozenset()
 
 
 def _pid_of(pidfd: int) -> int:
