@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -144,6 +145,8 @@ def find_bots(texts: Sequence[str]) -> list[LocalBot]:
             house = bots.house_bot(text)
             found.append(LocalBot(house.name, house.version, BotSource.of_file(house.code), house=True, path=None))
         else:
+            if not text:
+                raise Refused("a bot's name is empty: expected a path or a house bot's name")
             found.append(_from_path(Path(text), found))
     return found
 
@@ -214,8 +217,26 @@ def say_plain(reason: str) -> None:
     )
 
 
+def secret_of(seed: str | None) -> str:
+    """Returns the secret that `--seed` gives, or 32 random bytes as 64 digits.
+
+    Raises:
+        Refused: it is empty, or bytes that are no text.
+    """
+    if seed is None:
+        return secrets.token_hex(32)
+    if not seed or not is_text(seed):
+        raise Refused("--seed is no text: expected one that is not empty, in UTF-8")
+    return seed
+
+
+def is_text(argument: str) -> bool:
+    """Returns whether the bytes of an argument were text: others arrive as halves of surrogate pairs."""
+    return not any("\ud800" <= character <= "\udfff" for character in argument)
+
+
 def print_json(value: Any) -> None:
-    """Prints one JSON value to standard output."""
+    """Prints one JSON value to standard output, in ASCII, so that no console can spoil it."""
     import json
 
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(value) + "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv as csv_module
 import os
-import secrets as random_secrets
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +29,7 @@ from tournament.cli_common import (
     out,
     print_json,
     say_plain,
+    secret_of,
     with_rules,
 )
 from tournament.environment import demanding, missing
@@ -111,10 +112,7 @@ def run(
     for text in texts:
         if texts.count(text) > 1:
             raise Refused(f"{text} is named twice: expected each bot once")
-    if seed == "":
-        raise Refused("--seed is empty: expected a text")
-    secret = seed if seed is not None else random_secrets.token_hex(32)
-    _run(found, options.make(), rounds, secret, jobs, db, replays, demand or [], as_json=json)
+    _run(found, options.make(), rounds, secret_of(seed), jobs, db, replays, demand or [], as_json=json)
 
 
 def _run(
@@ -129,6 +127,8 @@ def _run(
     *,
     as_json: bool = False,
 ) -> None:
+    import tournament.table  # noqa: F401  # fails where there will be no standings, before anything is played
+
     entries = [Entry(bot.text, number) for number, bot in enumerate(found, start=1)]
     try:
         match_count = sum(1 for _ in schedule(rules, sorted(entries, key=lambda each: each.text), rounds, secret))
@@ -138,6 +138,7 @@ def _run(
         environment = demanding(demands)
     except ValueError as error:
         raise Refused(f"--demand: {error}") from None
+    make_folder(replays)
     games = match_count * len(seeds.seatings(rules, min(len(found), rules.side_count)))
     jobs = jobs or core_count()
     with closing(open_store(db)) as store, closing(Players(jobs)) as players:
@@ -165,6 +166,7 @@ def resume(
     tournament: TournamentId = None, jobs: Jobs = None, db: Db = None, replays: Replays = None, json: Json = False
 ) -> None:
     """Play what is still queued of a tournament."""
+    make_folder(replays)
     with closing(open_store(db)) as store:
         info = store.tournament(tournament)
         with closing(Players(jobs or core_count())) as players:
@@ -272,11 +274,6 @@ class Players:
 
 def _play(store: Store, tournament_id: int, players: Players, replays: Path | None) -> None:
     """Plays a tournament to its end, or shows the progress of whoever holds the database's lock."""
-    if replays is not None:
-        try:
-            replays.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Refused(f"--replays {replays}: {error.strerror}") from None
     path = sqlite_path(store.url)
     with _Shown(store, tournament_id) as shown, closing_lock(path) as lock:
         if lock is not None and not lock.acquire():
@@ -284,13 +281,19 @@ def _play(store: Store, tournament_id: int, players: Players, replays: Path | No
             while store.counts(tournament_id).open and not lock.acquire():
                 shown.refresh()
                 time.sleep(WATCH_S)
-        _play_here(store, tournament_id, players, replays, shown)
+        written = _play_here(store, tournament_id, players, replays, shown)
     if replays is not None:
         for number, record in store.game_records(tournament_id):
-            _write_replay(replays, number, record)
+            if (number, record.seating) not in written:
+                _write_replay(replays, number, record)
 
 
-def _play_here(store: Store, tournament_id: int, players: Players, replays: Path | None, shown: _Shown) -> None:
+def _play_here(
+    store: Store, tournament_id: int, players: Players, replays: Path | None, shown: _Shown
+) -> set[tuple[int, int]]:
+    """Plays what is queued; returns match and seating of the games whose documents it wrote."""
+    written: set[tuple[int, int]] = set()
+    waited = False
     run = LocalRun(store, players.executor(), tournament_id)
     try:
         while True:
@@ -303,13 +306,22 @@ def _play_here(store: Store, tournament_id: int, players: Players, replays: Path
                 run = LocalRun(store, players.without_sandbox(str(failure)), tournament_id)
                 continue
             if not played and not run.busy:
-                return
+                others = store.counts(tournament_id).running
+                if not others:
+                    return written
+                if not waited:
+                    notes.print(f"{others} matches are played by another process, or come back from it within minutes.")
+                waited = True
+                shown.refresh()
+                time.sleep(WATCH_S)
             for each in played if replays is not None else ():
                 for game in each.result.games:
                     faults = tuple(report.fault for report in game.reports)
                     _write_replay(replays, each.match.number, each.task.record(game.seating, game.acts, faults))
+                    written.add((each.match.number, game.seating))
             shown.add(played)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience must not cut off the good order
         run.stop()
         notes.print("Stopped; no finished match is lost. Play on with: tournament resume")
         raise
@@ -319,10 +331,9 @@ def _write_replay(folder: Path | None, number: int, record: GameRecord) -> None:
     """Writes a game's document by rename, so that nobody ever reads half of one."""
     assert folder is not None
     path = folder / f"{number:06}-{record.seating}.json"
-    if not path.exists():
-        part = path.with_suffix(".part")
-        part.write_text(to_line(document(record)), encoding="utf-8")
-        part.replace(path)
+    part = path.with_suffix(".part")
+    part.write_text(to_line(document(record)), encoding="utf-8", newline="\n")
+    part.replace(path)
 
 
 class _Shown:
@@ -391,10 +402,8 @@ def closing_lock(path: Path | None) -> Iterator[CoordinatorLock | None]:
 
 
 def _print_standings(store: Store, tournament_id: int, *, as_json: bool = False, as_csv: bool = False) -> None:
-    try:
-        from tournament.table import COLUMNS, ladder_of, table
-    except ImportError:
-        raise Refused("standings need numpy and scipy: install the extra `ratings`") from None
+    from tournament.table import COLUMNS, ladder_of, table
+
     info, entrants = store.tournament(tournament_id), store.entrants(tournament_id)
     if not entrants:
         raise Refused(f"tournament {tournament_id} has not started: it has no standings")
@@ -442,6 +451,22 @@ def _say_end(store: Store, tournament_id: int) -> None:
         notes.print(f"The secret is {info.secret}", markup=False)
     if counts.failed:
         raise typer.Exit(3)
+
+
+def make_folder(folder: Path | None) -> None:
+    """Makes the folder of `--replays` before anything is played for it.
+
+    Raises:
+        Refused: it cannot be made or written.
+    """
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"--replays {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise Refused(f"--replays {folder}: cannot be written")
 
 
 def core_count() -> int:
