@@ -39,6 +39,10 @@ THROWN_IN: Final = Phase.THROWN_IN
 _LEGAL_BIDS: Final[dict[int, tuple[int, ...]]] = {0: (0, 2, 3, 4), 2: (0, 3, 4), 3: (0, 4)}
 _HIGHEST_IN_PLAY: Final = High.HIGHEST_IN_PLAY  # a plain name: looking a member up costs more than the comparison
 _SEVEN, _JACK, _ACE = 5, 9, 12  # a card's integer modulo 13
+_CARDS_WITHOUT: Final = tuple(  # by a bit for each suit left out
+    frozenset().union(*(cards for suit, cards in enumerate(SUIT_CARDS) if not left_out >> suit & 1))
+    for left_out in range(16)
+)
 _WISCONSIN_SIDES: Final[tuple[int, ...]] = (0, 1, 0, 1)
 _CUTTHROAT_SIDES: Final[tuple[int, ...]] = (0, 1, 2)
 
@@ -280,7 +284,7 @@ class Deal:
         if bid:
             self.bid, self.bidder = bid, self.seat
         if bid != 4 and self.seat != self.dealer:
-            self.seat = (self.seat + 1) % self.rules.players
+            self.seat = (self.seat + 1) % self._players
             return
         if not self.bid:
             self.phase = THROWN_IN
@@ -296,12 +300,16 @@ class Deal:
 
     def _discard(self, cards: tuple[int, ...]) -> None:
         hand = self.hands[self.seat]
-        self._openers = frozenset().union(*(SUIT_CARDS[suit] for suit in trump_suits(hand, cards)))
         self.discards = cards
         side = self._sides[self.seat]
+        broken = 0
         for card in cards:
             hand.remove(card)
             self.pips[side] += PIPS[card]
+            broken |= 1 << SUIT[card]
+        # What `trump_suits` says of the six cards left: whole suits, and a single one of which the surplus went.
+        left = {SUIT[card] for card in hand}
+        self._openers = SUIT_CARDS[left.pop()] if len(left) == 1 else _CARDS_WITHOUT[broken]
         self.phase = PLAY
 
     def _end_trick(self, trick: list[int]) -> None:
@@ -383,15 +391,15 @@ def trump_suits(hand: Sequence[int], discards: Sequence[int]) -> list[int]:
 
 def legal_discards(hand: Sequence[int], count: int) -> list[tuple[int, ...]]:
     """Returns every way to discard `count` cards that leaves a suit to be led as trumps, in `itertools` order."""
-    lengths = [len(cards.intersection(hand)) for cards in SUIT_CARDS]
+    suits = [SUIT[card] for card in hand]
+    held = len({*suits})
     everything = itertools.combinations(hand, count)
-    if max(lengths) > HAND_SIZE:
-        return [cards for cards in everything if trump_suits(hand, cards)]
-    held = 4 - lengths.count(0)
     if held > count:
         return list(everything)  # with more suits than discards one suit always stays whole
-    broken = itertools.combinations([SUIT[card] for card in hand], count)
-    return [cards for cards, suits in zip(everything, broken, strict=True) if len({*suits}) < held]
+    if max(map(suits.count, suits)) > HAND_SIZE:
+        return [cards for cards in everything if trump_suits(hand, cards)]
+    broken = itertools.combinations(suits, count)
+    return [cards for cards, gone in zip(everything, broken, strict=True) if len({*gone}) < held]
 
 
 def default_discards(hand: Sequence[int], legal: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

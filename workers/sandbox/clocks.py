@@ -5,6 +5,7 @@ All of it comes from the kernel; nothing that a guest says is believed.
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +29,11 @@ def cpu_s(pid: int) -> float | None:
 def queue_delay_s(pid: int) -> float | None:
     """Returns how long a process has waited for a processor, or None where the kernel does not say."""
     with suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+        descriptor = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return int(os.read(descriptor, 128).split()[1]) / 1e9
+        finally:
+            os.close(descriptor)
     return None
 
 
