@@ -22,6 +22,7 @@ from tests.servers.finder import free_port
 from tournament import remote
 from tournament.cli import make_app
 from tournament.cli_common import Refused
+from tournament.cli_servers import _say_address
 from tournament.intake import check_upload
 from tournament.models_people import InviteKind
 from tournament.people import SiteOptions
@@ -207,3 +208,12 @@ def test_serve_prints_the_way_to_claim_it_and_ends_on_term(tmp_path: Path, run: 
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) is not None
         process.stderr.close()  # type: ignore[union-attr]
+
+
+def test_in_a_local_network_serve_prints_the_address_and_its_qr_code(capsys: pytest.CaptureFixture[str]) -> None:
+    base = _say_address(8123)
+    printed = capsys.readouterr().err
+    assert base.startswith("http://")
+    assert base.endswith(":8123")
+    assert f"{base}/ for everybody in this network, over plain HTTP" in printed
+    assert sum(any(block in line for block in "█▀▄") for line in printed.splitlines()) > 10
