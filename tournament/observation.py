@@ -41,15 +41,16 @@ LENGTH_BYTES: Final = 2
 class QuestionWriter:
     """The referee's half: writes the questions of one game, public events encoded once for all seats."""
 
-    __slots__ = ("_acts", "_flushed", "_game", "_pending", "_sent")
+    __slots__ = ("_acts", "_ended", "_game", "_pending", "_sent")
 
     def __init__(self, game: Game) -> None:
         """Listens to `game`, which has not begun to play."""
         self._game = game
         self._acts = game.acts
-        self._pending = [bytearray() for _ in range(game.rules.players)]
+        # What a seat is to be told ahead of the acts from `_sent` on; and how the last deal ended, for all of them.
+        self._pending = [b""] * game.rules.players
         self._sent = [0] * game.rules.players
-        self._flushed = 0
+        self._ended = b""
         game.listener = self
 
     def question(self, seat: int, number: int, kind: Phase, legal: Sequence[Action]) -> bytes:
@@ -62,62 +63,46 @@ class QuestionWriter:
             legal: the legal actions in their order.
         """
         actions = bytes(chain.from_iterable(legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
-        acts = self._acts
-        events = acts[self._sent[seat] :]
-        self._sent[seat] = len(acts)
-        if pending := self._pending[seat]:
-            events = pending + events
-            self._pending[seat] = bytearray()
+        acts, sent, pending = self._acts, self._sent, self._pending
+        events = pending[seat] + acts[sent[seat] :]
+        pending[seat] = b""
+        sent[seat] = len(acts)
         return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
 
-    def _flush(self, upto: int | None = None) -> None:
+    def _tell(self, seat: int, event: bytes, upto: int | None = None) -> None:
+        """Puts an event behind the acts so far, or those up to `upto`; acts behind it up to now are not told."""
         acts = self._acts
-        end = len(acts) if upto is None else upto
-        if end == self._flushed == len(acts):
-            return
-        self._flushed = end
-        for seat, pending in enumerate(self._pending):
-            pending.extend(acts[self._sent[seat] : end])
-            self._sent[seat] = len(acts)
+        self._pending[seat] += acts[self._sent[seat] : upto] + event
+        self._sent[seat] = len(acts)
 
     def deal_begun(self, dealt: DealtDeal) -> None:
-        """Tells every seat its hand."""
-        self._flush()
-        head = _BEGIN.pack(_DEAL, dealt.number, dealt.attempt, dealt.dealer)
-        for seat, pending in enumerate(self._pending):
-            pending.extend(head)
-            pending.extend(dealt.deal.hands[seat])
+        """Tells every seat its hand, and how the last deal ended."""
+        head = self._ended + _BEGIN.pack(_DEAL, dealt.number, dealt.attempt, dealt.dealer)
+        self._ended = b""
+        for seat, hand in enumerate(dealt.deal.hands):
+            self._tell(seat, head + bytes(hand))
 
     def cards_taken(self, deal: Deal) -> None:
         """Tells the bidder, and nobody else, what it took."""
-        self._flush()
-        pending = self._pending[deal.bidder]
-        pending.append(_TAKEN)
-        pending.extend(deal.taken)
+        self._tell(deal.bidder, bytes([_TAKEN, *deal.taken]))
 
     def cards_discarded(self, deal: Deal, act_start: int) -> None:
         """Tells the bidder, and nobody else, what it discarded."""
-        self._flush(act_start)
-        pending = self._pending[deal.bidder]
-        pending.append(_DISCARDED)
-        pending.extend(deal.discards)
+        for seat in range(deal.rules.players):
+            self._tell(seat, bytes([_DISCARDED, *deal.discards]) if seat == deal.bidder else b"", act_start)
 
     def deal_ended(self, dealt: DealtDeal) -> None:
-        """Tells every seat the points and the scores."""
-        self._flush()
+        """Keeps the points and the scores, for every seat to be told with its next hand."""
         if dealt.scores is None:
-            event = bytes([_THROWN_IN])
+            self._ended = bytes([_THROWN_IN])
         else:
             sides = [_NOBODY if side is None else side for side in dealt.deal.points]
-            event = bytes([_SCORED, *sides]) + struct.pack(f"<{len(dealt.scores)}i", *dealt.scores)
-        for pending in self._pending:
-            pending.extend(event)
+            self._ended = bytes([_SCORED, *sides]) + struct.pack(f"<{len(dealt.scores)}i", *dealt.scores)
 
     def house_plays(self, seat: int) -> None:
         """Tells every seat that the house plays one of them on."""
-        self._flush()
-        for pending in self._pending:
-            pending.append(_HOUSE | seat)
+        for each in range(len(self._pending)):
+            self._tell(each, bytes([_HOUSE | seat]))
 
 
 class Bid(NamedTuple):
@@ -217,6 +202,9 @@ class View:
             if name not in VIEW_FIELDS:
                 raise AttributeError(f"a view has no {name!r}; it has {', '.join(VIEW_FIELDS)}")
             reader, end, legal = self._origin
+            if name == "legal":
+                actions = self.__dict__["legal"] = reader.discards(legal)
+                return actions
             reader.fill(self, end, legal)
             return object.__getattribute__(self, name)
 
@@ -358,11 +346,13 @@ class QuestionReader:
         if record.at > end:  # an older view, looked at only now
             record = _Record(self.rules, self.seat)
         record.follow(self._stream, end)
-        actions: tuple[Any, ...] | None = view.__dict__.get("legal")
-        if actions is None:
-            cards = map(_card_of, legal)
-            actions = tuple(zip(*[cards] * self.rules.bidder_takes, strict=True))  # so many at a time
-        _set_fields(view, record.fields(self.limits, actions))
+        actions = view.__dict__.get("legal")
+        _set_fields(view, record.fields(self.limits, self.discards(legal) if actions is None else actions))
+
+    def discards(self, legal: bytes) -> tuple[tuple[Card, ...], ...]:
+        """Returns what may be discarded, from the actions as bytes."""
+        cards = map(_card_of, legal)
+        return tuple(zip(*[cards] * self.rules.bidder_takes, strict=True))  # so many at a time
 
 
 _PHASES: Final = (BID, DISCARD, PLAY)

@@ -140,7 +140,7 @@ def match(rules: Rules, bot: bytes, number: int = 1) -> tuple[MatchTask, dict[st
 def thinking() -> tuple[float, float]:
     """Plays a match of bots that think 20 ms; returns all CPU seconds and those that the bots thought."""
     with KeptSandbox() as sandbox:
-        task, sources = match(Rules.make("cutthroat", players=2, target=30_000, deal_limit=6), _THINKING_BOT)
+        task, sources = match(Rules.make("cutthroat", players=2, target=30_000, deal_limit=12), _THINKING_BOT)
         begun_s = sandbox.cpu_s()
         games = Referee(sandbox, sources).play_match(task)
         used_s = sandbox.cpu_s() - begun_s

@@ -57,7 +57,7 @@ class Bot:
         return random.choice(view.legal)
 """
 
-_READ_BYTES: Final = 4_096
+_READ_BYTES: Final = 448  # most questions; a larger buffer would come from elsewhere than the small objects' pools
 _OURS: Final = frozenset({"tournament", "bots", "workers", "dashboard"})
 _GAME_MODULES: Final = frozenset({"tournament", *(f"tournament.{name}" for name in (
     "bot cards deal game observation rules seeds source".split()))})  # fmt: skip
