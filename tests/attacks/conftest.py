@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.attacks.arena import Attack
 from workers.sandbox.host import Sandbox
 from workers.sandbox.lockdown import Layers
 
@@ -24,6 +25,31 @@ if EVERYTHING:
         "numpy-without-landlock": (True, Layers(landlock=False)),
         "numpy-one-user": (True, Layers(own_uid=False)),
     }
+
+
+ONCE = "eghik"
+"""Kinds of attacks that are faults of a bot and no ways out: no layer has to do with them, so once is enough."""
+
+TWICE = "m04"
+"""Takes seconds; what keeps it from a foreign clock is seccomp."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out, unless everything is asked for, what would only be repeated."""
+    left_out = [item for item in items if not EVERYTHING and _is_repetition(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_repetition(item: pytest.Item) -> bool:
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    attack, name = parameters.get("attack"), parameters.get("sandbox")
+    if not isinstance(attack, Attack):
+        return False
+    if attack.name.startswith(TWICE):
+        return name == "numpy-all-layers"
+    return attack.name[0] in ONCE and name == "bare-seccomp-alone"
 
 
 @pytest.fixture(scope="module", params=sorted(SANDBOXES))

@@ -400,7 +400,8 @@ def test_whom_the_kernel_stops_at_its_limit_of_cpu_has_lost(cpu_s: float, verdic
         os.close(end)
 
 
-def test_what_happens_before_a_guest_is_locked_down_is_ours() -> None:
+def test_what_happens_before_a_guest_is_locked_down_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.sandbox.remote._DEATH_TIMEOUT_MS", 1)  # nobody dies here
     ends = (*os.pipe(), *os.pipe(), *os.pipe())
     guest = Guest(FakeKeeper(), Limits(), ends[1], ends[2], ends[4], b"")
     guest.pidfd = ends[0]  # one that never tells of an end
