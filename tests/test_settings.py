@@ -32,6 +32,8 @@ def test_a_secret_is_read_from_its_file_without_the_last_line_feed(tmp_path: Pat
         ({"TOURNAMENT_SIGNING_KEY": "a", "TOURNAMENT_SIGNING_KEY_FILE": "b"}, "both set"),
         ({"TOURNAMENT_SIGNING_KEY_FILE": "/no/such/file"}, "TOURNAMENT_SIGNING_KEY_FILE is /no/such/file"),
         ({"TOURNAMENT_DATABASE_URL": "mysql://host/x"}, "mysql://"),
+        ({"TOURNAMENT_PUBLIC_URL": "smear.example"}, "expected https://HOST"),
+        ({"TOURNAMENT_PUBLIC_URL": "https://smear.example/below"}, "without a path"),
         ({"TOURNAMENT_DATABASE_URL": "sqlite://"}, "sqlite:///FILE"),
         ({"TOURNAMENT_DATABASE_URL": "sqlite:///:memory:"}, "sqlite:///FILE"),
     ],
@@ -52,3 +54,11 @@ def test_a_setting_that_cannot_be_used_is_named(environment: dict[str, str], rea
 )
 def test_an_address_or_a_path_becomes_an_address(text: str, url: str) -> None:
     assert database_url(text) == url
+
+
+def test_the_way_from_outside_is_an_address_and_the_proxies_that_are_believed() -> None:
+    environment = {"TOURNAMENT_PUBLIC_URL": "https://smear.example/", "TOURNAMENT_TRUSTED_PROXY": "10.0.0.2, 10.1.0.0/16"}
+    settings = Settings.from_environment(environment)
+    assert settings.public_url == "https://smear.example"
+    assert settings.proxies == ("10.0.0.2", "10.1.0.0/16")
+    assert Settings.from_environment({"TOURNAMENT_PUBLIC_URL": ""}).public_url is None
