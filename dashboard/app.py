@@ -92,9 +92,7 @@ def create_app(
         house: gives house bots by their names, to be entered in contests.
     """
     gate = [Depends(auth.gate), Depends(auth.own_form)]
-    app = FastAPI(
-        title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, dependencies=gate
-    )
+    app = FastAPI(title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, dependencies=gate)
     app.state.door, app.state.misses = door, auth.Misses()
     app.state.site = Site(
         store=store,

@@ -28,8 +28,7 @@ UNSET = (None, "", False)
 THEMES = ("light", "dark")
 SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
-    str(rank): word
-    for rank, word in enumerate("two three four five six seven eight nine".split(), start=2)
+    str(rank): word for rank, word in enumerate("two three four five six seven eight nine".split(), start=2)
 }
 # Everything a terminal or a text editor could act on, and the marks that turn the direction of
 # text around: shown as escapes, so that a log cannot hide part of itself.
@@ -129,7 +128,7 @@ def ago(moment: datetime, now: datetime) -> str:
 
 def duration(seconds: float) -> str:
     """Say a length of time with its two largest units."""
-    whole = int(round(seconds))
+    whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
@@ -170,8 +169,19 @@ class Renderer:
         )
         self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
         self.environment.filters.update(
-            number=number, rating=rating, signed=signed, percent=percent, visible=visible, ago=ago,
-            combine=lambda one, other: {**one, **other}, duration=duration, card_words=card_words, fraction=fraction, stamp=stamp, iso=iso, moment=lambda seconds: datetime.fromtimestamp(seconds, UTC),
+            number=number,
+            rating=rating,
+            signed=signed,
+            percent=percent,
+            visible=visible,
+            ago=ago,
+            duration=duration,
+            card_words=card_words,
+            fraction=fraction,
+            stamp=stamp,
+            iso=iso,
+            combine=lambda one, other: {**one, **other},
+            moment=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         )
 
     def url_for(self, name: str, query: Mapping[str, object] | None = None, /, **path: object) -> str:
@@ -183,7 +193,8 @@ class Renderer:
             address = self._addresses[name] = str(self.app.url_path_for(name, **holes))
         for key, value in path.items():
             address = address.replace(f"{{{key}}}", quote(str(value), safe=""))
-        kept = {key: value for key, value in (query or {}).items() if not isinstance(value, Undefined) and value not in UNSET}
+        given = (query or {}).items()
+        kept = {key: value for key, value in given if not isinstance(value, Undefined) and value not in UNSET}
         return f"{address}?{urlencode(kept)}" if kept else address
 
     def static(self, name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from tournament import seeds
 from tournament.cards import LOWEST_FIRST
-from tournament.deal import BID, DISCARD, DONE, PLAY, THROWN_IN, Action, Deal, IllegalAction
+from tournament.deal import BID, DISCARD, PLAY, THROWN_IN, Action, Deal, IllegalAction
 from tournament.rules import GameName, Rules, Win
 
 BID_CODE = 0x40

@@ -150,9 +150,7 @@ class Store(Queue, FigureReads, People, Contests):
             tell(connection, tournament_id, Topic.STATE, clock(connection), state=row.state)
             note(connection, by, "publish" if held_at is None else "hold standings", f"tournament {tournament_id}")
 
-    def disqualify(
-        self, tournament_id: int, position: int, reason: str | None, *, by: int | None = None
-    ) -> None:
+    def disqualify(self, tournament_id: int, position: int, reason: str | None, *, by: int | None = None) -> None:
         """Disqualifies an entrant for a reason, or re-instates it (None).
 
         Raises:
