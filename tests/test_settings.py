@@ -57,8 +57,8 @@ def test_an_address_or_a_path_becomes_an_address(text: str, url: str) -> None:
 
 
 def test_the_way_from_outside_is_an_address_and_the_proxies_that_are_believed() -> None:
-    environment = {"TOURNAMENT_PUBLIC_URL": "https://smear.example/", "TOURNAMENT_TRUSTED_PROXY": "10.0.0.2, 10.1.0.0/16"}
-    settings = Settings.from_environment(environment)
+    proxies = {"TOURNAMENT_TRUSTED_PROXY": "10.0.0.2, 10.1.0.0/16"}
+    settings = Settings.from_environment({"TOURNAMENT_PUBLIC_URL": "https://smear.example/", **proxies})
     assert settings.public_url == "https://smear.example"
     assert settings.proxies == ("10.0.0.2", "10.1.0.0/16")
     assert Settings.from_environment({"TOURNAMENT_PUBLIC_URL": ""}).public_url is None

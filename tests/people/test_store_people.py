@@ -1,7 +1,8 @@
 """Accounts, codes, tokens and sessions in the store."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Table, select
+from sqlalchemy.exc import IntegrityError
 
 from tests.people.people import RANDOM, accept, contestant, entropy, organiser, submit
 from tests.store.play import new, play_all, started
@@ -9,8 +10,8 @@ from tournament.models_people import FIRST_ACCOUNT, InviteKind, Role
 from tournament.people import SiteOptions
 from tournament.store import NotFound, Store, WrongState
 from tournament.store_database import SOURCE
-from tournament.store_people import NameTaken
-from tournament.store_tokens import IDLE_S
+from tournament.store_people import INVITE, SUBMISSION, NameTaken
+from tournament.store_tokens import ACCOUNT, IDLE_S, TOKEN
 from tournament.tokens import Scope, hashed, new_code, new_token
 
 
@@ -245,3 +246,36 @@ def test_the_hash_of_a_code_ends_it(store: Store) -> None:
     assert listed.hash == hashed(code.replace("-", ""))
     store.end_invite(listed.hash, by=None)
     assert store.find_invite(code) is None
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        (ACCOUNT, {"role": "banana"}),
+        (ACCOUNT, {"id": FIRST_ACCOUNT - 1}),
+        (TOKEN, {"hash": "short"}),
+        (INVITE, {"used": 2, "cap": 1}),
+        (INVITE, {"kind": "account"}),
+        (SUBMISSION, {"state": "banana"}),
+        (SUBMISSION, {"state": "accepted", "version": None}),
+        (SUBMISSION, {"state": "checking", "version": None}),
+        (SUBMISSION, {"state": "waiting", "version": None, "sha256": None}),
+        (SUBMISSION, {"sha256": "0" * 64}),
+    ],
+)
+def test_the_schema_refuses_a_row_that_makes_no_sense(store: Store, table: Table, values: dict[str, object]) -> None:
+    ada, _ = contestant(store)
+    store.invite(new_code(RANDOM), InviteKind.JOIN, by=None)
+    submit(store, ada, "fox")
+    accept(store)
+    with pytest.raises(IntegrityError), store.write() as connection:
+        connection.execute(table.update().values(**values))
+
+
+def test_two_versions_of_a_bot_never_have_one_number(store: Store) -> None:
+    ada, _ = contestant(store)
+    for text in ("1", "2"):
+        submit(store, ada, "fox", text)
+        accept(store)
+    with pytest.raises(IntegrityError), store.write() as connection:
+        connection.execute(SUBMISSION.update().values(version=1))
