@@ -118,9 +118,9 @@ def _decision(run: Run) -> Iterator[Line]:
             for peers, found in bare.items():
                 found.append(matches.round_trip_s(peers))
             for rules in (matches.TWO, matches.FOUR):
-                ours[rules.players].append(matches.decision_s(sandbox, rules))
+                ours[rules.players].append(matches.question_s(sandbox, rules))
     for seats, aim in ((2, "<= 2.6"), (4, "<= 3")):
-        name, value = f"sandboxed decision in a whole game, {seats} seats", _micro(ours[seats])
+        name, value = f"sandboxed question in a whole game, {seats} seats", _micro(ours[seats])
         yield Line(name, value, f"bare pipe round trip, {_micro(bare[1])}", _ratio(ours[seats], bare[1]), aim)
         against = f"bare round trips with {seats} processes in turn, {_micro(bare[seats])}"
         yield Line(name, value, against, _ratio(ours[seats], bare[seats]))
@@ -129,7 +129,7 @@ def _decision(run: Run) -> Iterator[Line]:
 def _rate(run: Run) -> Iterator[Line]:
     with Sandbox(numpy=False) as sandbox:
         ours = {
-            f"sandboxed decisions, {rules.players} seats": partial(matches.decisions_per_s, sandbox, rules)
+            f"sandboxed acts, forced ones too, {rules.players} seats": partial(matches.acts_per_s, sandbox, rules)
             for rules in (matches.TWO, matches.FOUR)
         }
         yield from _beside(run, ours, {"rlcard": ">= 4.6", "pettingzoo": ">= 15", "kaggle": ">= 30"})

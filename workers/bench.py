@@ -14,17 +14,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tournament.game import Game
+from tournament.game import Game, acts_in
 from tournament.observation import QuestionWriter
 from tournament.replay import Player
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.wire import MatchTask
 from workers.local import LocalExecutor, MatchFailure
-from workers.referee import QuestionNumbers, Referee, Table, read_timings
+from workers.referee import Referee, Table, question_numbers, read_timings
 from workers.sandbox import clocks
 from workers.sandbox.frames import GuestInit
 from workers.sandbox.host import Sandbox
@@ -106,8 +107,17 @@ def round_trip_s(peers: int = 1) -> float:
     return total_s / (rounds * peers)
 
 
-def decision_s(sandbox: Sandbox, rules: Rules) -> float:
-    """Returns the CPU time of a decision in a whole game of trivial bots: rules, questions, clocks, pipes, views."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """CPU seconds of a whole game of trivial bots (rules, questions, clocks, pipes, views) once they are loaded."""
+
+    cpu_s: float
+    asked: int
+    acts: int
+
+
+def play(sandbox: Sandbox, rules: Rules) -> Cost:
+    """Plays a game of trivial bots."""
     game = Game(rules, 64 * "0")
     writer = QuestionWriter(game)
     with ExitStack() as stack:
@@ -116,17 +126,24 @@ def decision_s(sandbox: Sandbox, rules: Rules) -> float:
             init = GuestInit(rules, Limits(), seat, 64 * "0")
             guests.append(sandbox.spawn(BotSource.of_file(TRIVIAL_BOT), init, seat))
             stack.callback(guests[-1].close)
-        table = Table(game, writer, guests, QuestionNumbers(), None)
+        table = Table(game, writer, guests, question_numbers(), None)
         table.load()
         begun_s = time.process_time() + sum(guest.cpu_s for guest in guests)
         table.play()
         used_s = time.process_time() + sum(guest.cpu_s for guest in guests) - begun_s
-    return used_s / len(read_timings(table.timings()))
+    return Cost(used_s, len(read_timings(table.timings())), sum(acts_in(dealt.deal) for dealt in game.dealt))
 
 
-def decisions_per_s(sandbox: Sandbox, rules: Rules) -> float:
-    """Returns the same as decisions in a second of CPU time."""
-    return 1 / decision_s(sandbox, rules)
+def question_s(sandbox: Sandbox, rules: Rules) -> float:
+    """Returns the CPU seconds of a question and its answer."""
+    cost = play(sandbox, rules)
+    return cost.cpu_s / cost.asked
+
+
+def acts_per_s(sandbox: Sandbox, rules: Rules) -> float:
+    """Returns acts in a second of CPU time, forced ones too: peers count, and are asked for, every one."""
+    cost = play(sandbox, rules)
+    return cost.acts / cost.cpu_s
 
 
 def match(rules: Rules, bot: bytes, number: int = 1) -> tuple[MatchTask, dict[str, BotSource]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Protocol
 
@@ -74,22 +74,13 @@ Watcher = Callable[[Game, int, SeatedBot], None]
 """Called after every answer or fault with the game, the seat and its bot; `play` prints what the bot printed."""
 
 
-class QuestionNumbers:
-    """Numbers that a guest cannot foresee, so that an answer written ahead of its question never fits.
+def question_numbers(entropy: Callable[[int], bytes] = os.urandom) -> Iterator[int]:
+    """Draws numbers from 0 to 65535 that a guest cannot foresee: an answer written ahead of its question never fits.
 
     They decide nothing in the game: results do not depend on them.
     """
-
-    def __init__(self, entropy: Callable[[int], bytes] = os.urandom) -> None:
-        """Draws from `entropy`, which returns so many random bytes."""
-        self._entropy = entropy
-        self._left: list[int] = []
-
-    def next(self) -> int:
-        """Returns the next number, 0 to 65535."""
-        if not self._left:
-            self._left = list(struct.unpack(f"<{_NUMBERS_AT_ONCE}H", self._entropy(2 * _NUMBERS_AT_ONCE)))
-        return self._left.pop()
+    while True:
+        yield from struct.unpack(f"<{_NUMBERS_AT_ONCE}H", entropy(2 * _NUMBERS_AT_ONCE))
 
 
 class Referee:
@@ -115,7 +106,7 @@ class Referee:
         self._sources = sources
         self._first_slot = first_slot
         self._watcher = watcher
-        self._numbers = QuestionNumbers()
+        self._numbers = question_numbers()
 
     def play_match(self, task: MatchTask) -> tuple[GameResult, ...]:
         """Plays all seatings of a match that its task names.
@@ -161,7 +152,7 @@ class Table:
         game: Game,
         writer: QuestionWriter,
         bots: Sequence[SeatedBot],
-        numbers: QuestionNumbers,
+        numbers: Iterator[int],
         watcher: Watcher | None,
     ) -> None:
         """Takes a game that has not begun and its bots, one a seat."""
@@ -188,7 +179,7 @@ class Table:
     def play(self) -> None:
         """Plays to the end."""
         # Looked up once: a decision takes some fifteen microseconds in all.
-        game, question, next_number = self.game, self.writer.question, self.numbers.next
+        game, question, next_number = self.game, self.writer.question, self.numbers.__next__
         bots, watcher, asked, seconds = self.bots, self.watcher, self._asked, self._seconds
         legal = game.advance()
         while legal:

@@ -70,6 +70,7 @@ class Guest:
         pid: its number, 0 until the fork server has told it.
         server_pid: its number as the fork server counts.
         waited_for: whether the referee waits for it right now.
+        last_decision_cpu_s: CPU seconds of the last decision; below a millisecond its wall time stands for it.
         asked_s: monotonic time of the question (or of the wait for loading) that it has not answered.
         peak_bytes: its largest resident set, known when it is closed.
     """
@@ -110,7 +111,7 @@ class Guest:
         self.pid = self.server_pid = 0
         self.pidfd = -1
         self.waited_for = False
-        self.asked_s = 0.0
+        self.asked_s = self.last_decision_cpu_s = 0.0
         self.peak_bytes = 0
         os.set_blocking(request_fd, False)
         sent = 0
@@ -197,7 +198,7 @@ class Guest:
             answered, index = _unpack_answer(data)
             if answered == number and index < legal_count:
                 account.thought_s += taken_s
-                account.last_s = taken_s
+                self.last_decision_cpu_s = taken_s
                 if taken_s > account.slowest_s:
                     account.slowest_s = taken_s
                 return index
@@ -211,6 +212,7 @@ class Guest:
             raise self._died()
         answer = self._wait(lambda: self._receive(number, legal_count, data))
         over = self._account.answered(self._read_clock(), asked_s, time.monotonic())
+        self.last_decision_cpu_s = self._account.last_s
         if over is not None:
             raise over
         if isinstance(answer, int):
@@ -337,11 +339,6 @@ class Guest:
         if self._status is None and self.pid:
             return clocks.cpu_s(self.pid) or 0.0
         return self._total_cpu_s
-
-    @property
-    def last_decision_cpu_s(self) -> float:
-        """CPU seconds of the last decision; below a millisecond its wall time stands for it."""
-        return self._account.last_s
 
     @property
     def slowest_decision_cpu_s(self) -> float:
