@@ -28,6 +28,10 @@ MAX_LINE_BYTES: Final = 256 * 1024 * 1024
 """Longest document that is read: a game of all limits' defaults takes less than a megabyte."""
 
 
+MAX_DIGITS: Final = 4300
+"""Longest whole number that is read, in unknown keys too: longer ones take Python a time that grows with the square."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """What came of checking one document.
@@ -92,7 +96,9 @@ def parse(text: bytes) -> dict[str, Any]:
         ReplayError: it is no such JSON object.
     """
     try:
-        value = json.loads(text.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(
+            text.decode("utf-8"), object_pairs_hook=_unique, parse_int=_whole, parse_constant=_no_constant
+        )
     except UnicodeDecodeError as error:
         raise ReplayError(f"malformed: not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -102,7 +108,7 @@ def parse(text: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise ReplayError(f"malformed: {error}"[:200]) from None
     if not isinstance(value, dict):
-        raise ReplayError(f"malformed: a JSON {_kind(value)}, expected an object")
+        raise ReplayError(f"malformed: {_kind(value)}, expected an object")
     return value
 
 
@@ -113,6 +119,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ReplayError(f"malformed: key {twice!r:.60} occurs twice")
     return found
+
+
+def _whole(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ReplayError(f"malformed: a number of {len(text)} digits, expected at most {MAX_DIGITS}")
+    return int(text)
 
 
 def _no_constant(text: str) -> float:
@@ -227,6 +239,10 @@ def _check_players(written: dict[str, Any], match: dict[str, Any], order: list[s
             raise ReplayError(f"{where}sha256 differs from that of the same bot at another seat")
 
 
+_NEVER_AT_LOAD: Final = frozenset({FaultKind.EXCEPTION, FaultKind.OFF_TURN, FaultKind.INVALID, FaultKind.ILLEGAL})
+"""What needs a question: whatever a module raises while it is loaded is `load` or `memory`."""
+
+
 @dataclass(frozen=True, slots=True)
 class _ClaimedFault:
     seat: int
@@ -250,6 +266,10 @@ def _faults(result: dict[str, Any], rules: Rules) -> list[_ClaimedFault]:
         if kind not in set(FaultKind):
             raise ReplayError(f"{where}kind {kind!r:.40}, expected one of {' '.join(FaultKind)}")
         numbers = [_get(claimed, part, where, int) for part in ("seat", "deal", "attempt", "act")]
+        if kind in (_NEVER_AT_LOAD if numbers[3] < 0 else {FaultKind.LOAD}):
+            raise ReplayError(
+                f"{where}kind {kind}, expected one that happens {'at load' if numbers[3] < 0 else 'in play'}"
+            )
         if not 0 <= numbers[0] < rules.players:
             raise ReplayError(f"{where}seat {numbers[0]}, expected 0 to {rules.players - 1}")
         found.append(_ClaimedFault(numbers[0], FaultKind(kind), *numbers[1:]))

@@ -285,6 +285,8 @@ FAULTED = [
     ("the second fault left out", set_("result", "second_fault", None), r"it ends after|not over"),
     ("faults exchanged", do(lambda d: d["result"].update(fault=d["result"]["second_fault"], second_fault=d["result"]["fault"])), r"it ends after .* acts, expected a card"),
     ("the winner changed", do(lambda d: set_("winner", (d["result"]["winner"] + 1) % 3)(d["result"])), r"^result: winner"),
+    ("a fault of loading in play", do(lambda d: set_("kind", "load")(d["result"]["fault"])), r"kind load, expected one that happens in play"),
+    ("a fault of playing at load", do(lambda d: d["result"]["fault"].update(deal=1, attempt=1, act=-1, kind="illegal")), r"kind illegal, expected one that happens at load"),
     ("another kind at load", do(lambda d: d["result"]["fault"].update(act=-1)), r"at load it has deal 1|house plays|fault"),
 ]  # fmt: skip
 
@@ -339,15 +341,15 @@ def test_a_gauntlet_is_checked_by_its_seed_key() -> None:
 
 
 MALFORMED = [
-    (b"[1]", "a JSON an array, expected an object"),
+    (b"[1]", "malformed: an array, expected an object"),
     (b"{", "malformed: Expecting property name"),
     (b'{"a":1,"a":2}', "key 'a' occurs twice"),
     (b'{"a":NaN}', "NaN is no JSON number"),
     (b'{"a":-Infinity}', "-Infinity is no JSON number"),
     (b"\xff\xfe{}", "not UTF-8 at byte 0"),
-    (b'{"a":' + b"9" * 5000 + b"}", "malformed: Exceeds the limit"),
+    (b'{"a":' + b"9" * 5000 + b"}", "malformed: a number of 5000 digits, expected at most 4300"),
     (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
-    (b"null", "a JSON null, expected an object"),
+    (b"null", "malformed: null, expected an object"),
 ]
 
 
