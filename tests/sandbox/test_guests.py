@@ -209,6 +209,25 @@ def test_the_random_module_is_seeded_and_repeats(seat: Seat) -> None:
     assert logs[0] == logs[1] != logs[2]
 
 
+def addresses_can_be_fixed() -> bool:
+    command = ("setarch", "-R", "true")
+    return shutil.which("setarch") is not None and subprocess.run(command, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not addresses_can_be_fixed(), reason="the system does not let us fix addresses")
+def test_the_order_of_a_set_of_objects_is_the_same_under_every_fork_server() -> None:
+    own = "{type('Own', (), {'n': n})() for n in range(99)}"
+    text = bot(init=f"print([each.n for each in {own}], hash(None), id(self))")
+    logs = []
+    for _ in range(2):
+        with Sandbox(numpy=False) as running:
+            guest = running.spawn(BotSource.of_file(text.encode()), GuestInit(RULES, Limits(), 0, "0" * 64), 0)
+            guest.wait_ready()
+            logs.append(guest.log())
+            guest.close()
+    assert logs[0] == logs[1]
+
+
 def test_numpys_own_generator_is_seeded_too() -> None:
     pytest.importorskip("numpy")
     text = bot(head="import numpy", init="print(numpy.random.rand(), hash('a'))")
