@@ -270,7 +270,7 @@ def _trim(shown: traceback.TracebackException, own_files: set[str]) -> None:
         first = next((place for place, frame in enumerate(frames) if frame.filename in own_files), 0)
         kept = []
         for frame in frames[first:]:
-            if frame.filename in _OUR_CODE or frame.filename.startswith("<frozen importlib"):
+            if frame.filename in _OUR_CODE or frame.filename.startswith(("<frozen importlib", "<sandbox>")):
                 continue
             if (
                 frame.filename not in own_files

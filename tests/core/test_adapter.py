@@ -415,6 +415,17 @@ def test_a_traceback_begins_at_the_bot_s_first_own_line_and_shows_it() -> None:
     assert any(line.startswith('  File "json/decoder.py", line ') for line in lines), "what it called is shown"
 
 
+def test_a_traceback_leaves_out_the_sandbox() -> None:
+    with pytest.raises(BotError) as caught:
+        loaded(source("exec(compile('raise ImportError(1)', '<sandbox>', 'exec'))"))
+    assert caught.value.text.splitlines()[1:] == [
+        "Traceback (most recent call last):",
+        '  File "bot.py", line 1, in <module>',
+        "    exec(compile('raise ImportError(1)', '<sandbox>', 'exec'))",
+        "ImportError: 1",
+    ]
+
+
 def test_a_syntax_error_in_a_module_beside_the_bot_names_its_file_and_line() -> None:
     with pytest.raises(BotError) as caught:
         loaded(source("import helper\nclass Bot: pass", {"helper.py": "x = 1\n\ny = )\n"}))
