@@ -88,9 +88,10 @@ def demo(db: Db = None, jobs: Jobs = None) -> None:
     """Play a round robin of the house bots and show the standings."""
     rules = Rules.make("cutthroat", players=2)
     _run(find_bots(house.NAMES), rules, DEMO_ROUNDS, DEMO_SECRET, jobs, db, None)
-    out.print("\nNext: write your own bot and play it against the house:")
+    out.print("\nNext, with `. .venv/bin/activate`: write your own bot and play it against the house:")
     out.print("  tournament new my_bot.py && tournament check my_bot.py && tournament play my_bot.py simple")
-    out.print("Look at the games in a browser: tournament serve")
+    out.print("Look at the games in a browser:")
+    out.print("  python3 .ci/bootstrap.py with server tournament serve")
 
 
 @app.command(rich_help_panel=TOURNAMENTS)
