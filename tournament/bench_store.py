@@ -63,38 +63,40 @@ def _fill(store: Store, tournament: int, upto: int) -> None:
         run("UPDATE tournament SET last_order = ? WHERE id = ?", (upto, tournament))
 
 
-def _play(store: Store, matches: int) -> float:
-    """Leases and records so many matches; returns the median CPU seconds of one."""
-    game = _game()
-    found = []
-    for _ in range(matches // _CHUNK):
-        begun = time.process_time()
-        leased = store.lease(_CHUNK, 600, worker="bench")
-        store.record([MatchResult(each.id, each.attempt, (game, replace(game, seating=2))) for each in leased])
-        found.append((time.process_time() - begun) / _CHUNK)
-    return statistics.median(found)
+def _play(store: Store, game: GameResult) -> float:
+    """Leases and records a few matches; returns the CPU seconds of one."""
+    begun = time.process_time()
+    leased = store.lease(_CHUNK, 600, worker="bench")
+    store.record([MatchResult(each.id, each.attempt, (game, replace(game, seating=2))) for each in leased])
+    return (time.process_time() - begun) / _CHUNK
 
 
 def growth(matches: int = 100_000, window: int = 1_000) -> tuple[float, float]:
-    """Returns the CPU seconds that a match costs the store among the first `window` and among the last of so many."""
-    with _store(-(-matches // PAIRS)) as (store, tournament):
-        _play(store, 100)  # for warmth
-        first = _play(store, window)
-        _fill(store, tournament, matches - window)
-        return first, _play(store, window)
+    """Returns the CPU seconds that a match costs the store among the first `window` and among the last of so many.
+
+    The two stores are measured by turns.
+    """
+    game, first, last = _game(), [], []
+    rounds = -(-matches // PAIRS)
+    with _store(rounds) as (young, _), _store(rounds) as (old, tournament):
+        _fill(old, tournament, matches - window)
+        for _ in range(window // _CHUNK):
+            first.append(_play(young, game))
+            last.append(_play(old, game))
+    return statistics.median(first), statistics.median(last)
 
 
 def refit(games: int = 1_000_000) -> tuple[float, float]:
     """Returns the CPU seconds of standings from rows alone, and of those after one more match; 100 bots."""
     with _store(-(-games // (2 * PAIRS)) + 1) as (store, tournament):
         _fill(store, tournament, games // 2)
-        entrants = store.entrants(tournament)
+        game, entrants = _game(), store.entrants(tournament)
         begun = time.process_time()
         ladder_of(entrants, store.figures(tournament))
         full = time.process_time() - begun
         more = []
         for _ in range(5):
-            _play(store, _CHUNK)
+            _play(store, game)
             begun = time.process_time()
             ladder_of(entrants, store.figures(tournament))
             more.append(time.process_time() - begun)
