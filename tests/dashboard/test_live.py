@@ -127,6 +127,15 @@ def test_the_live_page_says_stalled_when_nothing_comes(running: Store) -> None:
         assert client.get("/tournaments/1?part=1").text in page
 
 
+def test_the_page_tells_which_layers_of_the_sandbox_are_demanded_and_which_are_missing(running: Store) -> None:
+    with running.write() as connection:
+        held = json.dumps({"demands": ["landlock"], "layers": ["landlock"]})
+        connection.exec_driver_sql("UPDATE tournament SET environment = ? WHERE id = 1", (held,))
+    with TestClient(create_app(running)) as client:
+        page = client.get("/tournaments/1").text
+        assert "<dt>Sandbox</dt><dd>demanded: landlock</dd><dd>missing where it is played: own-uid</dd>" in page
+
+
 def test_standings_move_when_a_match_completes(running: Store) -> None:
     with TestClient(create_app(running)) as client:
         before = client.get("/api/v1/standings").json()
