@@ -295,9 +295,9 @@ def _play_here(
     """Plays what is queued; returns match and seating of the games whose documents it wrote."""
     written: set[tuple[int, int]] = set()
     waited = False
-    run = LocalRun(store, players.executor(), tournament_id)
-    try:
-        while True:
+    with noted_interrupts() as interrupts:
+        run = LocalRun(store, players.executor(), tournament_id)
+        while not interrupts:
             try:
                 played = run.step(1.0)
             except SandboxRefused as failure:
@@ -321,11 +321,20 @@ def _play_here(
                     _write_replay(replays, each.match.number, each.task.record(game.seating, game.acts, faults))
                     written.add((each.match.number, game.seating))
             shown.add(played)
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience must not cut off the good order
         run.stop()
         notes.print("Stopped; no finished match is lost. Play on with: tournament resume")
-        raise
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def noted_interrupts() -> Iterator[list[int]]:
+    """Notes each Ctrl-C in the list that it returns: raised in a transaction, it can leave the database locked."""
+    noted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _write_replay(folder: Path | None, number: int, record: GameRecord) -> None:

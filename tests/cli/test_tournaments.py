@@ -15,6 +15,7 @@ from sqlalchemy import text
 from tournament import seeds
 from tournament.cli import main
 from tournament.cli_errors import line_of
+from tournament.cli_run import noted_interrupts
 from tournament.rules import Rules
 from tournament.store import Store
 
@@ -286,6 +287,15 @@ def test_suits_are_letters_where_the_console_has_no_signs_for_them(folder: Path)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert re.search(r"0 random:1 +([2-9JQKA]|10)[CDHS] ", done.stdout.decode("cp1252"))
+
+
+def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with noted_interrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        assert interrupts == [signal.SIGINT, signal.SIGINT]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_ends_a_run_with_130_and_says_how_to_go_on(folder: Path) -> None:
