@@ -72,7 +72,8 @@ class Queue(Database):
             until = (clock(connection) if now is None else now) + seconds
             change = (
                 update(MATCH)
-                .where(MATCH.c.id.in_(ids), MATCH.c.state == MatchState.QUEUED)
+                # By their numbers alone, which this transaction holds: with the state, SQLite would walk the whole queue.
+                .where(MATCH.c.id.in_(ids))
                 .values(
                     state=MatchState.LEASED,
                     attempt=MATCH.c.attempt + 1,
