@@ -130,11 +130,13 @@ def _print_check(candidate: LocalBot, found: CheckResult) -> None:
         out.print(f"[red]{candidate.name}:{where} {found.report.fault.kind}:[/red] {escape(found.report.message)}")
         if found.report.traceback:
             out.print(found.report.traceback.rstrip(), markup=False)
-        stage = "it could not be loaded" if found.report.fault.act < 0 else "the probe was stopped by a fault"
-        out.print(f"Not accepted: {stage}.")
-        return
+        if found.report.fault.act < 0:
+            out.print("Not accepted: it could not be loaded.")
+            return
+        out.print("Not accepted: the probe was stopped by a fault.")
+    else:
+        out.print(f"[green]Accepted:[/green] {candidate.name} loads and plays.")
     memory = "not known here" if found.memory_bytes is None else f"{found.memory_bytes / 2**20:.0f} MiB"
-    out.print(f"[green]Accepted:[/green] {candidate.name} loads and plays.")
     out.print(f"Slowest decision {found.slowest_cpu_s * 1000:.1f} ms of CPU; memory {memory}.")
     out.print(f"Modules it imports: {', '.join(imported_modules(candidate.source)) or 'none'}.", markup=False)
 

@@ -289,6 +289,14 @@ def test_suits_are_letters_where_the_console_has_no_signs_for_them(folder: Path)
     assert re.search(r"0 random:1 +([2-9JQKA]|10)[CDHS] ", done.stdout.decode("cp1252"))
 
 
+def test_a_check_ends_with_what_the_bot_used_whether_it_is_accepted_or_not(folder: Path) -> None:
+    for bot, status in (("drawing.py", 0), ("faulty.py", 1)):
+        lines = tournament(folder, "check", bot, "--seed", "s", status=status).splitlines()
+        assert lines[-3].startswith("Accepted: drawing" if status == 0 else "Not accepted: the probe was stopped")
+        assert lines[-2].startswith("Slowest decision ")
+        assert lines[-1].startswith("Modules it imports: ")
+
+
 def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
     before = signal.getsignal(signal.SIGINT)
     with noted_interrupts() as interrupts:
