@@ -1,7 +1,7 @@
 """Makes this project's virtual environment, as far as a command needs it, and runs the command there.
 
     python3 .ci/bootstrap.py demo               play a tournament of the house bots
-    python3 .ci/bootstrap.py test [PYTEST ARGS] lint, types, tests, coverage
+    python3 .ci/bootstrap.py test [PYTEST ARGS] lint, types, tests (`--cov`: coverage too)
     python3 .ci/bootstrap.py with EXTRAS PROGRAM [ARGS]
 
 `with` takes extras of `pyproject.toml`, separated by commas (`base` for none), and a program of the environment:
@@ -147,7 +147,7 @@ def test(home: Path, args: tuple[str, ...]) -> int:
         ("ruff", "check", "--quiet", "--output-format=concise", "."),
         ("ruff", "format", "--check", "--quiet", "--output-format=concise", "."),
         ("mypy",),
-        ("pytest", "-n", "2", "--cov", *args),
+        ("pytest", "-n", "2", *args),
     )
     failed = []
     for step in steps:
