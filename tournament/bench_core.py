@@ -58,8 +58,8 @@ def deals(rules: Rules) -> Iterator[int]:
     while True:
         for hands, undealt in dealt:
             deal = Deal(rules, 0, hands, undealt)
-            while not deal.over:
-                deal.act_legal(choose(deal.legal()))
+            while legal := deal.legal():
+                deal.act_legal(choose(legal))
             yield acts_in(deal)
 
 
