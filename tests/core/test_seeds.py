@@ -3,11 +3,14 @@
 import hashlib
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.core.table import CUTTHROAT, DUEL, MODES, WISCONSIN, texts
 from tournament import seeds
+from tournament.game import FaultKind
+from tournament.replay import FORMAT
 from tournament.rules import Rules
 
 ZEROS = "0" * 64
@@ -106,3 +109,11 @@ def test_deals_of_a_seed_do_not_repeat() -> None:
 )  # fmt: skip
 def test_names_of_bots(name: str, allowed: bool) -> None:
     assert bool(seeds.BOT_NAME.fullmatch(name)) is allowed
+
+
+def test_the_document_of_the_format_says_what_the_code_says() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "replay-format.md").read_text()
+    assert FORMAT in text
+    assert " ".join(FaultKind) in text
+    assert seeds.commitment("demo") in text
+    assert seeds.deal_seed("demo", "cutthroat/2/counter:1,simple:1/1") in text
