@@ -87,6 +87,7 @@ def check(
     options: RulesOptions,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
     seed: Annotated[str | None, typer.Option(help="The probe's seed text; else random.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the probe's replay document to this file.")] = None,
 ) -> None:
     """Load a bot, play a probe, and say what is wrong on which line."""
     rules = options.make()
@@ -114,14 +115,16 @@ def check(
             sandbox,
             secret_of(seed),
         )
+    if save is not None and found.documents:
+        save.write_text(to_line(found.documents[-1]), encoding="utf-8", newline="\n")
     if json:
         print_json(found.to_dict())
     else:
-        _print_check(candidate, found)
+        _print_check(candidate, found, bot if save is None else None)
     raise typer.Exit(0 if found.accepted else 1)
 
 
-def _print_check(candidate: LocalBot, found: CheckResult) -> None:
+def _print_check(candidate: LocalBot, found: CheckResult, bot: str | None) -> None:
     if found.log:
         out.print("It printed:", style="bold")
         out.print(found.log.rstrip(), markup=False)
@@ -133,7 +136,11 @@ def _print_check(candidate: LocalBot, found: CheckResult) -> None:
         if found.report.fault.act < 0:
             out.print("Not accepted: it could not be loaded.")
             return
-        out.print("Not accepted: the probe was stopped by a fault.")
+        fault = found.report.fault
+        out.print(f"Not accepted: a fault stopped the probe in deal {fault.deal}/{fault.attempt}, act {fault.act}.")
+        if bot is not None:
+            out.print(f"To go there: tournament check {bot} --save probe.json", markup=False)
+            out.print(f"        then: tournament reproduce probe.json --bot {bot}", markup=False)
     else:
         out.print(f"[green]Accepted:[/green] {candidate.name} loads and plays.")
     memory = "not known here" if found.memory_bytes is None else f"{found.memory_bytes / 2**20:.0f} MiB"

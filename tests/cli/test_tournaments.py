@@ -292,9 +292,15 @@ def test_suits_are_letters_where_the_console_has_no_signs_for_them(folder: Path)
 def test_a_check_ends_with_what_the_bot_used_whether_it_is_accepted_or_not(folder: Path) -> None:
     for bot, status in (("drawing.py", 0), ("faulty.py", 1)):
         lines = tournament(folder, "check", bot, "--seed", "s", status=status).splitlines()
-        assert lines[-3].startswith("Accepted: drawing" if status == 0 else "Not accepted: the probe was stopped")
+        verdict = "Accepted: drawing" if status == 0 else "Not accepted: a fault stopped the probe in deal "
+        assert any(line.startswith(verdict) for line in lines)
         assert lines[-2].startswith("Slowest decision ")
         assert lines[-1].startswith("Modules it imports: ")
+
+
+def test_a_fault_in_the_probe_is_reproduced_from_the_saved_probe(folder: Path) -> None:
+    tournament(folder, "check", "faulty.py", "--save", "probe.json", status=1)
+    assert "invalid: play answered None" in tournament(folder, "reproduce", "probe.json", "--bot", "faulty.py", status=1)
 
 
 def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
