@@ -72,7 +72,7 @@ class Queue(Database):
             until = (clock(connection) if now is None else now) + seconds
             change = (
                 update(MATCH)
-                # By their numbers alone, which this transaction holds: with the state, SQLite would walk the whole queue.
+                # By their ids alone, which this transaction holds: with the state, SQLite would walk the whole queue.
                 .where(MATCH.c.id.in_(ids))
                 .values(
                     state=MatchState.LEASED,

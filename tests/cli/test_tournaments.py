@@ -300,7 +300,9 @@ def test_a_check_ends_with_what_the_bot_used_whether_it_is_accepted_or_not(folde
 
 def test_a_fault_in_the_probe_is_reproduced_from_the_saved_probe(folder: Path) -> None:
     tournament(folder, "check", "faulty.py", "--save", "probe.json", status=1)
-    assert "invalid: play answered None" in tournament(folder, "reproduce", "probe.json", "--bot", "faulty.py", status=1)
+    assert "invalid: play answered None" in tournament(
+        folder, "reproduce", "probe.json", "--bot", "faulty.py", status=1
+    )
 
 
 def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
