@@ -61,9 +61,9 @@ class Peers:
             process.stdin.write(f"{name} {seconds}\n")
             process.stdin.flush()
             return float(json.loads(process.stdout.readline())["rate"])
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError):
             _end(process)
-            self._running[package] = reason = f"not to be had here: {type(error).__name__}"
+            self._running[package] = reason = f"{package} does not run here"
             return reason
 
     def close(self) -> None:
