@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, func, insert, select, text, update
 
 from tournament import seeds
@@ -54,9 +56,16 @@ class Store(Queue, FigureReads, People, Contests):
     """
 
     def migrate(self) -> None:
-        """Makes the tables or brings them up to date, in one transaction; a second process waits and finds it done."""
+        """Makes the tables or brings them up to date, in one transaction; a second process waits and finds it done.
+
+        Where they are up to date nothing is written, so that a command that reads does not wait for one that writes.
+        """
         config = Config()
         config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+        head = ScriptDirectory.from_config(config).get_current_head()
+        with self.read() as connection:
+            if MigrationContext.configure(connection).get_current_revision() == head:
+                return
         with self.write() as connection:
             if not self.is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})

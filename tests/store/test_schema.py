@@ -88,3 +88,11 @@ def test_a_writer_takes_its_lock_when_it_begins_and_a_reader_takes_none(store: S
             other.execute("BEGIN IMMEDIATE")
     finally:
         other.close()
+
+
+def test_a_store_that_is_up_to_date_is_opened_while_somebody_writes(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path / 'busy.db'}") as first:
+        first.migrate()
+        with first.write(), Store(first.url) as second:
+            second.migrate()
+            assert second.tournaments() == []
