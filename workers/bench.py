@@ -196,7 +196,7 @@ def cores(rounds: int) -> tuple[float, float] | None:
     if len(available) < 2:
         return None
     with executor((available[0],)) as one, executor(tuple(available)) as two:
-        pairs = [(matches_per_s(one, 6), matches_per_s(two, 12)) for _ in range(rounds)]
+        pairs = [(matches_per_s(one, 24), matches_per_s(two, 48)) for _ in range(rounds)]
     ratio = statistics.median(two / one for one, two in pairs)
     single = statistics.median(one for one, _ in pairs)
     return single, ratio * single
