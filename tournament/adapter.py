@@ -114,7 +114,7 @@ class SeatAdapter:
 
     def _begin(self) -> None:
         self._runtime.reader = self.reader
-        self._runtime.game_cpu_s = self._runtime.decision_cpu_s = time.process_time()
+        self._runtime.game_cpu_s = self._runtime.decision_cpu_s = time.thread_time()
 
     def enter(self) -> None:
         """Makes this seat's modules and files the current ones, where several bots share a process."""
@@ -136,7 +136,7 @@ class SeatAdapter:
         """
         runtime = self._runtime
         if runtime.uses_clock:
-            runtime.decision_cpu_s = time.process_time()
+            runtime.decision_cpu_s = time.thread_time()
         number, kind, legal, view = self.reader.read(question)
         try:
             if kind is PLAY:

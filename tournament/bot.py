@@ -52,9 +52,9 @@ class Runtime:
     Attributes:
         finder: the bot's files.
         reader: its observations; None while it is loaded.
-        loaded_cpu_s: the process's CPU time when loading began.
-        game_cpu_s: the process's CPU time when play began.
-        decision_cpu_s: the process's CPU time at the current question.
+        loaded_cpu_s: CPU time when loading began.
+        game_cpu_s: CPU time when play began.
+        decision_cpu_s: CPU time at the current question.
         uses_clock: whether the bot looks at `time_left`, so that `decision_cpu_s` is kept.
     """
 
@@ -63,7 +63,7 @@ class Runtime:
         self.finder = finder
         self.limits = limits
         self.reader: QuestionReader | None = None
-        self.loaded_cpu_s = self.game_cpu_s = self.decision_cpu_s = time.process_time()
+        self.loaded_cpu_s = self.game_cpu_s = self.decision_cpu_s = time.thread_time()
         self.uses_clock = False
 
 
@@ -90,7 +90,8 @@ def time_left() -> float:
     The smaller of what the decision and what the game still allow. A bot that looks at a clock may not repeat.
     """
     runtime = _runtime()
-    now = time.process_time()
+    # The thread's clock: with a CPU limit on the process, Linux moves the clock of the process in steps of 4 ms.
+    now = time.thread_time()
     limits = runtime.limits
     if runtime.reader is None:
         return limits.load_cpu_s - (now - runtime.loaded_cpu_s)
