@@ -7,12 +7,14 @@ event it has seen and gets every later one, once and in order.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator  # FastAPI reads the handler's annotation
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from sqlalchemy.exc import SQLAlchemyError
 
 from dashboard.site import StreamSiteDep
 from tournament.store_values import Topic
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tournament.store_values import EventInfo
 
 router = APIRouter()
+logger = logging.getLogger(__name__)
 RETRY_MS = 2000
 BATCH = 200
 
@@ -85,7 +88,11 @@ class Feed:
                 wanted = {listener.tournament_id for listener in self._listeners}
                 self._marks = {key: mark for key, mark in self._marks.items() if key in wanted}
                 for tournament_id, mark in list(self._marks.items()):
-                    batch = await asyncio.to_thread(self._store.events, tournament_id, mark, BATCH)
+                    try:
+                        batch = await asyncio.to_thread(self._store.events, tournament_id, mark, BATCH)
+                    except SQLAlchemyError:
+                        logger.exception("events of tournament %d could not be read; read again", tournament_id)
+                        continue
                     if batch:
                         self._marks[tournament_id] = batch[-1].id
                     for listener in self._listeners:
@@ -114,8 +121,9 @@ async def stream_events(
     """
     contest = await asyncio.to_thread(site.contest, tournament_id)
     mark = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 19 else after
-    if mark is None:
-        mark = await asyncio.to_thread(site.store.last_event, contest.info.id)
+    last = await asyncio.to_thread(site.store.last_event, contest.info.id)
+    # A mark from the future, such as one of a database made anew, must not become that of all listeners.
+    mark = last if mark is None else max(0, min(mark, last))
     yield await _progress(site, tournament_id, mark, retry=RETRY_MS)
     async for batch in site.feed.follow(tournament_id, mark):
         for event in batch:

@@ -194,7 +194,12 @@ class Renderer:
         for key, value in path.items():
             address = address.replace(f"{{{key}}}", quote(str(value), safe=""))
         given = (query or {}).items()
-        kept = {key: value for key, value in given if not isinstance(value, Undefined) and value not in UNSET}
+        # By identity: seat 0 and act 0 are values, and 0 == False.
+        kept = {
+            key: value
+            for key, value in given
+            if not isinstance(value, Undefined) and not any(value is unset for unset in UNSET)
+        }
         return f"{address}?{urlencode(kept)}" if kept else address
 
     def static(self, name: str) -> str:

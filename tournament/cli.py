@@ -43,6 +43,23 @@ def make_app(command: str = "") -> typer.Typer:
     return app
 
 
+def one_flag_each(arguments: list[str], flag: str) -> list[str]:
+    """Writes several values behind a flag as a flag for each, which the parser knows.
+
+    >>> one_flag_each(["compare", "a", "b", "--against", "x", "y", "--jobs", "1"], "--against")
+    ['compare', 'a', 'b', '--against', 'x', '--against', 'y', '--jobs', '1']
+    """
+    repeated: list[str] = []
+    option = ""
+    for argument in arguments:
+        if argument.startswith("-"):
+            option = argument
+        elif option == flag and repeated[-1] != flag:
+            repeated.append(flag)
+        repeated.append(argument)
+    return repeated
+
+
 def main() -> None:
     """Runs the command; wrong input gets one line and exit status 2, never a stack trace."""
     # The ladder's matrices gain nothing from more threads, and on a busy machine threads that wait for each other took

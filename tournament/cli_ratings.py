@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 NEEDS_EXTRA = "this command needs numpy and scipy: install the extra `ratings`"
 OPEN_END = "open"
+MOST_DIGITS = 9
 
 
 def rate(
@@ -72,6 +73,8 @@ def _counts(text: str) -> list[int]:
     parts = text.split(",") if text else []
     if not all(part.strip().isdecimal() for part in parts):
         raise ValueError(f"expected whole numbers with commas between them, not {text[:60]!r}")
+    if any(len(part.strip()) > MOST_DIGITS for part in parts):
+        raise ValueError(f"expected counts of at most {MOST_DIGITS} digits")
     return [int(part) for part in parts]
 
 

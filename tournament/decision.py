@@ -124,9 +124,19 @@ def decision_at(
         ValueError: nobody had a choice there, or there is no fault in play.
     """
     if place is None:
-        if not record.faults or record.faults[0].act < 0:
-            raise ValueError("the game has no fault in play: expected the place of a decision, as deal:act")
-        fault = record.faults[0]
+        found = [fault for fault in record.faults if fault.act >= 0]
+        if not found:
+            raise ValueError(
+                "the game has no fault in play: expected the place of a decision, as deal:act; "
+                "a bot that does not load is looked at with `tournament check`"
+            )
+        if len({record.players[fault.seat].text for fault in found}) > 1:
+            named = " or ".join(
+                f"{each.deal}/{each.attempt}:{each.act} (seat {each.seat}, {record.players[each.seat].text})"
+                for each in found
+            )
+            raise ValueError(f"two bots faulted: expected --at {named}")
+        fault = found[0]
         place = fault.deal, fault.attempt, fault.act
     again = record.play_again()
     answers = _answers(again)

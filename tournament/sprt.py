@@ -33,6 +33,13 @@ PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 GAME_SCORES: Final = (0.0, 0.5, 1.0)
 
 
+MOST_ELO: Final = 2000
+"""Largest bound of a test: beyond it an expected score is 0 or 1 for floating point."""
+
+LEAST_RATE: Final = 1e-12
+"""Smallest error rate of a test that is told from none."""
+
+
 class Model(StrEnum):
     """What the two Elo bounds mean; the last three are for results of chess tools."""
 
@@ -67,7 +74,9 @@ class Hypotheses:
         """
         if not all(map(isfinite, (self.elo0, self.elo1, self.alpha, self.beta))) or self.elo0 >= self.elo1:
             raise ValueError(f"elo0 must be below elo1, not {self.elo0} and {self.elo1}")
-        if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
+        if max(abs(self.elo0), abs(self.elo1)) > MOST_ELO:
+            raise ValueError(f"elo0 and elo1 must lie between -{MOST_ELO} and {MOST_ELO}, not {self.elo0}, {self.elo1}")
+        if not (LEAST_RATE <= self.alpha < 0.5 and LEAST_RATE <= self.beta < 0.5):
             raise ValueError(f"alpha and beta must lie between 0 and 0.5, not {self.alpha} and {self.beta}")
 
     @property

@@ -289,8 +289,9 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
     lows, highs = one_sided_bounds(found)
     se, quantile = found.bars()
     alone = np.bincount(found.component)[found.component] == 1
-    low = np.where(alone, lows, centred - quantile * se)
-    high = np.where(alone, highs, centred + quantile * se)
+    # A strong prior pulls the stand-in rating of a bound past it: a bar always holds its own rating.
+    low = np.where(alone, np.minimum(lows, centred), centred - quantile * se)
+    high = np.where(alone, np.maximum(highs, centred), centred + quantile * se)
     clear = _clear(found, np.where(alone, centred, low), np.where(alone, centred, high))
     _, weak = connected_components(found.meetings > 0, directed=False)
     order = sorted(

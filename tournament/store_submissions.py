@@ -230,8 +230,15 @@ class Submissions(Checks):
 
         Raises:
             NotFound: there is no such bot.
+            WrongState: its contestant has as many bots as are allowed already.
         """
         with self.write() as connection:
+            row = connection.execute(select(BOT).where(BOT.c.id == bot_id)).one_or_none()
+            if row is not None and not withdrawn and row.withdrawn_at is not None:
+                try:
+                    _check_room(connection, row.account_id)
+                except QuotaReached as reached:
+                    raise WrongState(str(reached)) from None
             at = func.coalesce(BOT.c.withdrawn_at, clock(connection)) if withdrawn else None
             self._change_bot(connection, bot_id, withdrawn_at=at)
             note(connection, by, "withdraw" if withdrawn else "take part again", f"bot {bot_id}")
@@ -278,7 +285,9 @@ class Submissions(Checks):
                 raise WrongState(f"the bot name {new.bot} belongs to another contestant: expected a name of your own")
             if row.disabled is not None:
                 raise WrongState(f"{new.bot} was disabled by the organiser: {row.disabled}")
-            connection.execute(update(BOT).where(BOT.c.id == row.id).values(withdrawn_at=None))
+            if row.withdrawn_at is not None:
+                _check_room(connection, row.account_id)
+                connection.execute(update(BOT).where(BOT.c.id == row.id).values(withdrawn_at=None))
             return int(row.id)
         if not BOT_NAME.fullmatch(new.bot):
             raise ValueError(
@@ -286,10 +295,7 @@ class Submissions(Checks):
             )
         if new.bot in reserved:
             raise WrongState(f"{new.bot} is a house bot: expected a name of your own")
-        most = options_of(connection).bots
-        mine = select(func.count()).where(BOT.c.account_id == new.account_id, BOT.c.withdrawn_at.is_(None))
-        if (connection.scalar(mine) or 0) >= most:
-            raise QuotaReached(f"you have {most} bots, which is the most: submit a new version, or withdraw one", None)
+        _check_room(connection, new.account_id)
         values = {"name": new.bot, "account_id": new.account_id, "created_at": now}
         return int(connection.scalar(insert(BOT).values(values).returning(BOT.c.id)) or 0)
 
@@ -297,6 +303,13 @@ class Submissions(Checks):
         change = update(BOT).where(BOT.c.id == bot_id).values(**values).returning(BOT.c.id)
         if connection.execute(change).one_or_none() is None:
             raise NotFound(f"no bot {bot_id}")
+
+
+def _check_room(connection: Connection, account_id: int) -> None:
+    most = options_of(connection).bots
+    mine = select(func.count()).where(BOT.c.account_id == account_id, BOT.c.withdrawn_at.is_(None))
+    if (connection.scalar(mine) or 0) >= most:
+        raise QuotaReached(f"you have {most} bots, which is the most: submit a new version, or withdraw one", None)
 
 
 def _refuse_beyond_quota(connection: Connection, new: NewSubmission, now: float) -> None:

@@ -51,7 +51,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     FaultKind.KILLED: "Your bot's process was killed: it crashed in native code, or killed itself.",
     FaultKind.MEMORY: "Your bot took more memory than the limit. Keep less, or build tables when they are needed.",
     FaultKind.FORBIDDEN_CALL: "Your bot did what is not allowed: no files, network or processes (docs/security.md).",
-    FaultKind.TIMEOUT_CPU: "Your bot thought longer than the limit. Look for a loop without end; see view.limits.",
+    FaultKind.TIMEOUT_CPU: "A loop? With the probe's JSON: tournament reproduce PROBE.json --bot YOUR_BOT.py",
     FaultKind.TIMEOUT_WALL: "Your bot did not answer: it slept, waited for input, or its answer got stuck.",
     FaultKind.OFF_TURN: "Your bot worked while it was not its turn: threads must rest between the questions.",
     FaultKind.PROTOCOL: "Something other than the runner wrote to the answers: do not touch file descriptors.",

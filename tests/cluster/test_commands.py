@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def test_workers_lists_who_plays_who_is_silent_and_who_gets_no_work(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(cli_servers.out, "width", 200)
     started(store)
     now = store.now()
     leased = store.lease(2, 600)

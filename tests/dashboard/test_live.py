@@ -91,6 +91,13 @@ def test_a_stream_without_a_mark_starts_now_and_says_how_things_stand(running: S
     assert events[0][1] == running.last_event(1)
 
 
+@pytest.mark.parametrize("mark", [10**15, 10**20])
+def test_a_mark_from_the_future_counts_as_now(running: Store, mark: int) -> None:
+    events = read_stream(running, mark)
+    assert [name for name, _, _ in events] == ["progress"]
+    assert events[0][1] == running.last_event(1)
+
+
 def test_listeners_that_come_late_or_are_behind_get_all_of_it_from_one_poller(running: Store) -> None:
     feed = Feed(running, poll_s=0.01, stream_s=5.0)
 

@@ -122,6 +122,16 @@ def test_a_view_of_one_seat_holds_no_card_that_the_seat_cannot_know(many: tuple[
                 assert named <= known, (game, view, index)
 
 
+def test_every_link_of_a_step_keeps_whose_hands_are_shown(many: tuple[TestClient, list[str]]) -> None:
+    client, games = many
+    shown = client.get(f"/api/v1/games/{games[0]}/replay").json()
+    for view in range(shown["rules"]["players"]):
+        text = client.get(f"/games/{games[0]}/replay?step=3&hands={view}&part=1").text
+        steps = [link for link in re.findall(r'href="([^"]+)"', text) if "step=4" in link]
+        assert steps
+        assert all(f"hands={view}" in link for link in steps), steps
+
+
 def test_hidden_cards_are_hidden_in_the_strip_and_in_the_words_too() -> None:
     shown = next(d for d in map(random_document, range(5, 90, 6)) if d["deals"][0]["taken"])
     steps = steps_of(shown, 0)

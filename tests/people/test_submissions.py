@@ -143,6 +143,21 @@ def test_a_withdrawn_bot_makes_room_for_another_and_keeps_its_matches(store: Sto
     assert "fox" in {entrant.name for entrant in store.entrants(tournament)}
 
 
+def test_a_withdrawn_bot_comes_back_only_where_there_is_room(store: Store) -> None:
+    ada, _ = contestant(store)
+    store.set_options(SiteOptions(bots=1), by=None)
+    submit(store, ada, "fox")
+    accept(store)
+    (fox,) = store.bots(account_id=ada)
+    store.withdraw(fox.id, True, by=ada)
+    submit(store, ada, "wolf")
+    accept(store)
+    with pytest.raises(WrongState, match="you have 1 bots, which is the most"):
+        store.withdraw(fox.id, False, by=ada)
+    with pytest.raises(QuotaReached, match="you have 1 bots, which is the most"):
+        submit(store, ada, "fox")
+
+
 def test_when_too_many_wait_the_site_says_busy(store: Store) -> None:
     store.set_options(SiteOptions(waiting=2), by=None)
     for name in ("a", "b"):

@@ -528,3 +528,17 @@ def test_the_fork_server_may_run_in_bubblewrap() -> None:
         guest = running.spawn(source, GuestInit(RULES, Limits(), 0, "0" * 64), 0)
         assert fault_of(guest).message == "forbidden system call: ptrace"
         guest.close()
+
+
+def test_the_fork_server_starts_whatever_number_its_connection_has() -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(40)]
+    try:
+        for free in range(16, 30):
+            # The socket of the fork server gets the lowest free numbers: so each of these is tried.
+            os.close(held[free - held[0]])
+            with Sandbox(numpy=False) as sandbox:
+                assert sandbox.confinement.modules
+            held[free - held[0]] = os.open(os.devnull, os.O_RDONLY)
+    finally:
+        for descriptor in held:
+            os.close(descriptor)

@@ -102,8 +102,11 @@ def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int, console:
 
 def _arrange_descriptors(inherited: int) -> socket.socket:
     """Moves the control socket up and fills 3 and 4, so that received descriptors lie above a guest's own."""
-    os.dup2(inherited, _CONTROL_FD, inheritable=False)
-    os.close(inherited)
+    if inherited == _CONTROL_FD:  # a host with many files open may have given it this very number
+        os.set_inheritable(inherited, False)
+    else:
+        os.dup2(inherited, _CONTROL_FD, inheritable=False)
+        os.close(inherited)
     null = os.open(os.devnull, os.O_RDONLY)
     for descriptor in (0, policy.REQUEST_FD, policy.ANSWER_FD):
         if descriptor != null:
