@@ -10,7 +10,7 @@ def attempt(label, fn):
 
 
 def steal():
-    for p in ("/etc/passwd", "/etc/hostname", "/proc/version", "/proc/cpuinfo", "/etc/shadow", "/root/.ssh/id_rsa"):
+    for p in ("/etc/passwd", "/etc/hostname", "/proc/version", "/proc/cpuinfo", "/etc/shadow", "/root" "/.ssh/id_rsa"):
         attempt(p, lambda: open(p, "rb").read(100))
 
 
