@@ -27,6 +27,13 @@ MAX_TEXT_BYTES: Final = 8192
 _MAX_MESSAGE: Final = 300
 _MAX_GROUP: Final = 4
 
+_NO_THREAD: Final = "can't start new thread"
+_COMPUTES_ONLY: Final = (
+    "; in a contest a bot computes and does nothing else: no files, network, threads, processes or sleep "
+    "(guide for bot writers: What the sandbox allows)"
+)
+"""Said behind what the sandbox's refusals look like to Python."""
+
 
 class BotError(Exception):
     """What a bot did wrong by itself: the kinds load, exception, memory, invalid and illegal.
@@ -89,13 +96,7 @@ class SeatAdapter:
         try:
             module = import_bot(finder)
             made = getattr(module, "Bot", None)
-            if not isinstance(made, type):
-                raise BotError(
-                    FaultKind.LOAD, "the module defines no class Bot: expected `class Bot:` with bid and play"
-                )
-            self._bot = made()
-        except BotError:
-            raise
+            self._bot = made() if isinstance(made, type) else None
         except self._passes_through:
             raise
         except MemoryError:
@@ -188,8 +189,7 @@ class SeatAdapter:
         )
 
     def _raised(self, kind: FaultKind, error: BaseException) -> BotError:
-        own = set(self._runtime.finder.paths)
-        return BotError(kind, *_describe(error, own))
+        return BotError(kind, *_describe(error, set(self._runtime.finder.paths)))
 
 
 _METHODS: Final = {Phase.BID: "bid", Phase.DISCARD: "discard", Phase.PLAY: "play"}
@@ -249,11 +249,16 @@ def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
         )
         _trim(shown, own_files)
         message = "".join(shown.format_exception_only()).strip().splitlines()[-1]
+        trace = "".join(shown.format())
+        if trace.strip() == message:  # no line of the bot's: it would only say the same again
+            trace = ""
         if isinstance(error, SyntaxError) and error.lineno is not None:
             message += f" ({error.filename}, line {error.lineno})"
-        return message, "".join(shown.format())
+        elif isinstance(error, PermissionError) or (type(error) is RuntimeError and _NO_THREAD in message):
+            message = f"{message[: _MAX_MESSAGE - len(_COMPUTES_ONLY)]}{_COMPUTES_ONLY}"
     except BaseException as broken:  # noqa: BLE001  # the text of an exception is the bot's code too
         return f"{_type_name(error)} (its text could not be made: {_type_name(broken)})", ""
+    return message, trace
 
 
 _OUR_CODE: Final = frozenset(
@@ -274,7 +279,7 @@ def _trim(shown: traceback.TracebackException, own_files: set[str]) -> None:
                 continue
             if (
                 frame.filename not in own_files
-            ):  # the end of a path says which library it is, without this machine's folders
+            ):  # the end of a path says which library it is, not this machine's folders
                 frame.filename = "/".join(frame.filename.replace("\\", "/").split("/")[-2:])
             kept.append(frame)
         # Without a stack there is no line "Traceback" either.

@@ -334,7 +334,22 @@ def test_a_missing_method_is_an_exception_that_names_it(method: str) -> None:
     with pytest.raises(BotError) as caught:
         loaded(source("class Bot:\n    pass")).answer(question(phase))
     assert caught.value.kind is FaultKind.EXCEPTION
-    assert f"'Bot' object has no attribute '{method}'" in str(caught.value)
+    assert caught.value.text == f"AttributeError: 'Bot' object has no attribute '{method}'\n", "said once"
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["PermissionError(1, 'Operation not permitted')", "PermissionError(13, 'no', 'x' * 400)",
+     "RuntimeError(\"can't start new thread\")"],
+)  # fmt: skip
+def test_what_the_sandbox_refuses_is_said_in_words(call: str) -> None:
+    error = fault_of(BID, f"exec({'raise ' + call!r})")
+    assert error.kind is FaultKind.EXCEPTION
+    assert str(error).endswith(
+        "in a contest a bot computes and does nothing else: no files, network, threads, processes or sleep "
+        "(guide for bot writers: What the sandbox allows)"
+    )
+    assert str(error).startswith(call.partition("(")[0])
 
 
 def test_a_method_that_is_no_method_is_an_exception() -> None:
