@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.table import Table
+from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bots import house_bot
@@ -221,7 +222,7 @@ def workers(db: Db = None, json: Json = False) -> None:
         alive = "alive" if row["alive"] else f"silent for {row['silent_s']:.0f} s"
         slots = "–" if str(row["worker"]).startswith(COORDINATOR) else row["slots"]
         values = (row["worker"], alive, slots, row["matches"], row["python"], row["environment"], row["refused"] or "")
-        shown.add_row(*map(str, values))
+        shown.add_row(*(Text(str(value)) for value in values))  # some of it is what a worker says of itself
     out.print(shown)
 
 

@@ -63,7 +63,7 @@ class Database:
         """
         self.url = database_url(url)
         self.path = sqlite_path(self.url)
-        self._with_it: list[Database] = []
+        self._with_it: list[Callable[[], None]] = []
         self._reader: Engine
         self._writer: Engine
         if self.path is None:
@@ -116,12 +116,18 @@ class Database:
     def close(self) -> None:
         """Closes all connections; a forked child calls it too, since connections are not shared."""
         self._reader.dispose()
-        for other in self._with_it:
-            other.close()
+        for close in self._with_it:
+            close()
 
-    def close_too(self, other: Database) -> None:
-        """Closes another one when this one is closed."""
-        self._with_it.append(other)
+    def close_too(self, close: Callable[[], None]) -> None:
+        """Calls `close` when this one is closed."""
+        self._with_it.append(close)
+
+    def session(self) -> Connection:
+        """Opens a connection outside of transactions, which ends when it is closed or its process dies."""
+        connection = self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+        connection.detach()  # back in the pool it would keep what is locked in it
+        return connection
 
     def __enter__(self) -> Self:
         """Returns the store itself."""

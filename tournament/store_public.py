@@ -40,7 +40,7 @@ class PublicStore(Store):
     def beside(cls, store: Store) -> PublicStore:
         """Makes the public's view of a store, which is closed with it."""
         made = cls(store.url)
-        store.close_too(made)
+        store.close_too(made.close)
         return made
 
     def close(self) -> None:

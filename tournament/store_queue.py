@@ -8,17 +8,19 @@ wait for each other.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, text, update
+from sqlalchemy.exc import DBAPIError
 
 from tournament.models import MatchState, TournamentState
 from tournament.results import MatchResult
 from tournament.rules import Rules
 from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID, Database, NotFound, WrongState, clock
-from tournament.store_record import Recording, entrants_of, result_text
+from tournament.store_record import Recording, entrants_of, result_text, storable
 from tournament.store_state import OPEN, finish_if_over, lock_tournament, set_state, tell
 from tournament.store_tokens import note
 from tournament.store_values import LeasedMatch, Recorded, Topic
@@ -26,10 +28,47 @@ from tournament.store_values import LeasedMatch, Recorded, Topic
 MAX_LOSSES: Final = 5
 """Leases that may be lost before a match counts as failed: a match that kills its worker must not go round for ever."""
 
+HOLDER: Final = "local:"
+"""How the worker of a lease begins that a `Holder` has."""
+
+_HOLDERS: Final = 7_652_384
+"""The first key of the advisory locks of all holders; any number, always the same."""
+
 RESULT_COLUMNS: Final = (
     *("error", "games", "faults", "play_s", "record_order", "recorded_at", "s01", "s02", "s12", "started_at", "worker"),
 )
 """What a match row holds of its result."""
+
+
+class Holder:
+    """Who plays for a PostgreSQL database without a lock file: its leases go back at once when its process dies.
+
+    As long as it lives, a session holds an advisory lock, whose number is in the name that its leases bear.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Takes the lock."""
+        self._database = database
+        self._number = secrets.randbits(31)
+        self.name = f"{HOLDER}{self._number}"
+        self._begin()
+        database.close_too(self.close)
+
+    def stay(self) -> None:
+        """Takes the lock again if the server has restarted."""
+        try:
+            self._session.exec_driver_sql("SELECT 1")
+        except DBAPIError:
+            self.close()
+            self._begin()
+
+    def close(self) -> None:
+        """Gives the lock back."""
+        self._session.close()
+
+    def _begin(self) -> None:
+        self._session = self._database.session()
+        self._session.execute(select(func.pg_advisory_lock(_HOLDERS, self._number)))
 
 
 class Queue(Database):
@@ -128,12 +167,21 @@ class Queue(Database):
             )
 
     def take_back(self, *, max_losses: int = MAX_LOSSES, now: float | None = None) -> int:
-        """Takes back leases that are over; a match that loses its last one has failed. Returns how many."""
+        """Takes back leases that are over, or whose `Holder` is gone. Returns how many.
+
+        A match that loses its last one has failed; what a holder leaves behind counts as no loss.
+        """
         with self.write() as connection:
             moment = clock(connection) if now is None else now
+            gone = _gone(connection)
+            left = (
+                _requeue(connection, MATCH.c.lease_until.is_not(None), MATCH.c.worker.in_(gone), error=None)
+                if gone
+                else ()
+            )
             over = (MATCH.c.state == MatchState.LEASED, MATCH.c.lease_until < moment)
             found = connection.scalars(select(MATCH.c.tournament_id).distinct().where(*over)).all()
-            return sum(
+            return len(left) + sum(
                 self._lose(connection, tournament_id, over, "the lease ran out", max_losses, moment)
                 for tournament_id in sorted(found)
             )
@@ -161,7 +209,7 @@ class Queue(Database):
         with self.write() as connection:
             moment = clock(connection) if now is None else now
             tournament_id = _tournament_of(connection, match_id)
-            self._lose(connection, tournament_id, _leased(match_id, attempt), error, max_losses, moment)
+            self._lose(connection, tournament_id, _leased(match_id, attempt), storable(error), max_losses, moment)
 
     def _lose(
         self, connection: Connection, tournament_id: int, which: Sequence[Any], error: str, max_losses: int, now: float
@@ -304,6 +352,21 @@ class Queue(Database):
             set_state(connection, tournament_id, TournamentState.CANCELLED, moment)
             note(connection, by, "cancel", f"tournament {tournament_id}")
         return cancelled
+
+
+def _gone(connection: Connection) -> list[str]:
+    """Returns the holders that have leases and no lock any more."""
+    query = select(MATCH.c.worker).distinct().where(MATCH.c.lease_until.is_not(None), MATCH.c.worker.startswith(HOLDER))
+    named = set(connection.scalars(query))
+    if not named or connection.dialect.name == "sqlite":
+        return []
+    # Asked for after the names: who has a lease took the lock before it.
+    held = text(
+        "SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND classid = :holders"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    numbers = connection.scalars(held, {"holders": _HOLDERS})
+    return sorted(named - {f"{HOLDER}{number}" for number in numbers})
 
 
 def _leased(match_id: int, attempt: int) -> tuple[Any, ...]:

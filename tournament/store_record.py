@@ -104,8 +104,8 @@ class Recording:
                     "match_id": match_id, "seating": game.seating, "ordinal": ordinal,
                     "tournament_id": self.tournament_id, "entrant": seats[fault.seat], "seat": fault.seat,
                     "kind": fault.kind, "deal": fault.deal, "attempt": fault.attempt, "act": fault.act,
-                    "message": _storable(report.message), "traceback": _storable(report.traceback),
-                    "log_tail": _storable(report.log_tail),
+                    "message": storable(report.message), "traceback": storable(report.traceback),
+                    "log_tail": storable(report.log_tail),
                     "measured": report.measured, "limit_value": report.limit, "question": report.question,
                 }
             )  # fmt: skip
@@ -165,6 +165,6 @@ def result_text(connection: Connection, match_id: int) -> str:
     return json.dumps(rows, sort_keys=True, separators=(",", ":"), default=bytes.hex)
 
 
-def _storable(text: str) -> str:
-    # PostgreSQL refuses the character NUL in texts, and both refuse halves of surrogate pairs; a bot may print either.
+def storable(text: str) -> str:
+    """Returns a text that both databases take: PostgreSQL no NUL, neither of them halves of surrogate pairs."""
     return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

@@ -11,6 +11,7 @@ from tournament.replay import Player
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.store import Store
+from tournament.store_queue import Holder
 from tournament.store_values import LeasedMatch, Recorded, TournamentInfo
 from tournament.wire import MatchTask
 from workers.local import Executor, MatchFailure
@@ -18,7 +19,7 @@ from workers.local import Executor, MatchFailure
 WORKER: Final = "local"
 LEASE_S: Final = 120.0
 RENEW_S: Final = 30.0
-"""Leases are renewed long before they end. On a server, whoever resumes a run that was killed waits for their end."""
+"""Leases are renewed long before they end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Played:
 class LocalRun:
     """Hands a store's matches to an executor and records what comes back.
 
-    Whoever makes one holds the coordinator's lock, so that nobody else hands out the same matches.
+    On SQLite whoever makes one holds the coordinator's lock; on a server several may share the matches.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class LocalRun:
         self._tournaments: dict[int, tuple[TournamentInfo, tuple[Player, ...]]] = {}
         self._sources: dict[str, BotSource] = {}
         self._renewed_s = self._clock()
+        self._holder = None if store.is_sqlite else Holder(store)
+        self._name = self._holder.name if self._holder else WORKER
         if store.is_sqlite:
             store.take_back_all(tournament_id=tournament_id)
 
@@ -70,8 +73,11 @@ class LocalRun:
         """
         if self._clock() - self._renewed_s > RENEW_S:
             self._renewed_s = self._clock()
-            self._store.take_back()
-            self._store.renew(self._leases(), LEASE_S, worker=WORKER)
+            if self._holder is not None:
+                self._holder.stay()
+            self._store.renew(self._leases(), LEASE_S, worker=self._name)
+        if not self._leased and self._holder is not None:
+            self._store.take_back()  # what a run left behind that was killed
         self._hand_out()
         if not self._leased:
             return []
@@ -99,7 +105,7 @@ class LocalRun:
         free = self._executor.free
         if free <= 0:
             return
-        for match in self._store.lease(free, LEASE_S, worker=WORKER, tournament_id=self._tournament_id):
+        for match in self._store.lease(free, LEASE_S, worker=self._name, tournament_id=self._tournament_id):
             task = self._task(match)
             self._leased[match.id] = match, task
             self._executor.submit(task, self._sources)

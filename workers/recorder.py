@@ -13,8 +13,10 @@ import threading
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
+import redis
 from kombu.connection import Connection
 from kombu.entity import Queue
+from kombu.exceptions import OperationalError as BrokerAway
 from kombu.mixins import ConsumerMixin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -23,6 +25,7 @@ from tournament.environment import LAYERS
 from tournament.results import MatchResult
 from tournament.store import NotFound, Store
 from tournament.store_cluster import COORDINATOR, active
+from tournament.store_queue import HOLDER
 from tournament.store_values import Recorded
 from tournament.wire import checked_result
 from workers.estimates import Estimates
@@ -30,6 +33,7 @@ from workers.tickets import MAX_MESSAGE_BYTES, RESULTS, Ticket, Tickets, why_not
 
 PREFETCH: Final = 20
 RETRY_S: Final = 0.5
+AWAY_S: Final = 1.0
 _MOST: Final = 64
 _TIMING_BYTES: Final = 5
 _MAX_TEXT: Final = 70_000
@@ -43,7 +47,10 @@ class Rejected(ValueError):
 
 
 _Name = Annotated[str, Field(pattern="^[A-Za-z0-9_.:@-]{1,100}$")]
-_Short = Annotated[str, Field(max_length=100)]
+_Short = Annotated[str, Field(pattern="^[ -~]{0,100}$")]
+"""What pages and terminals show: no control characters, and no NUL, which PostgreSQL refuses."""
+
+_Layer = Annotated[str, Field(pattern=f"^({'|'.join(LAYERS)})$")]
 
 
 class _Message(BaseModel):
@@ -56,7 +63,7 @@ class _Environment(BaseModel):
     engine: _Short
     python: _Short
     modules: list[_Short] = Field(max_length=500)
-    layers: list[_Short] = Field(default=[], max_length=len(LAYERS))
+    layers: list[_Layer] = Field(default=[], max_length=len(LAYERS))
 
 
 class _Hello(_Message):
@@ -125,7 +132,7 @@ class Recorder:
             raise Rejected(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         except (ValueError, RecursionError) as error:
             raise Rejected(f"no JSON: {error}") from None
-        if message.worker.startswith(COORDINATOR):
+        if message.worker.startswith((COORDINATOR, HOLDER)):
             raise Rejected(f"a worker calls itself {message.worker}")
         match message:
             case _Hello():
@@ -207,6 +214,8 @@ def _about(ticket: Ticket, worker: str) -> dict[str, Any]:
 class RecorderLoop(ConsumerMixin):
     """Feeds a recorder from the results queue; acknowledges what has been committed."""
 
+    connect_max_retries = 1  # type: ignore[assignment]  # more are made here, where `stop` is looked at
+
     def __init__(self, connection: Connection, recorder: Recorder, stop: threading.Event) -> None:
         self.connection = connection
         self._recorder = recorder
@@ -247,7 +256,12 @@ class RecorderLoop(ConsumerMixin):
         """Consumes, and begins again whatever the broker does, until told to stop."""
         while not self._stop.is_set():
             try:
-                self.run()  # type: ignore[no-untyped-call]
-            except Exception:
-                logger.exception("the recorder lost its broker")
-                self._stop.wait(1.0)
+                for _ in self.consume(limit=None):  # type: ignore[no-untyped-call]
+                    pass
+            except (BrokerAway, redis.RedisError, OSError) as error:
+                logger.warning("the recorder has no broker: %s", error)
+                self._stop.wait(AWAY_S)
+            except Exception as error:  # noqa: BLE001
+                # Of kombu's, which has taken out of the queue what is no message of its kind. Not its own `run`, which
+                # begins again once a second: a hundred pieces of junk would hold up all results for minutes.
+                logger.error("message rejected: no envelope: %s %.200s", type(error).__name__, error)  # noqa: TRY400

@@ -26,14 +26,14 @@ def test_workers_lists_who_plays_who_is_silent_and_who_gets_no_work(
     leased = store.lease(2, 600)
     store.renew([(match.id, match.attempt) for match in leased], 600, worker="good")
     store.announce("good", 4, HERE)
-    store.announce("old", 2, {**HERE, "python": "CPython 3.9.1"}, refused="no work here: CPython 3.9.1")
+    store.announce("old", 2, {**HERE, "python": "CPython 3.9.1 [/red]"}, refused="no work here: CPython 3.9.1 [/red]")
     store.announce("gone", 2, HERE, now=now - 300)
     store.announce("coordinator:here", 0, HERE)
     cli_servers.workers(db=store.url)
     lines = {line.split()[1]: line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
     assert "alive" in lines["good"] and " 4 " in lines["good"] and " 2 " in lines["good"]
     assert "silent for 30" in lines["gone"]
-    assert "no work here: CPython 3.9.1" in lines["old"]
+    assert "no work here: CPython 3.9.1 [/red]" in lines["old"], "a worker's words are no markup"
     assert "–" in lines["coordinator:here"]
     cli_servers.workers(db=store.url, json=True)
     rows = {row["worker"]: row for row in json.loads(capsys.readouterr().out)}

@@ -125,6 +125,25 @@ def test_a_worker_that_says_hello_is_known_and_told_why_it_gets_no_work(desk: De
     assert other.refused is not None and "without numpy 2.4.6" in other.refused
 
 
+@pytest.mark.parametrize(
+    "strange",
+    [{"layers": ["x"]}, {"layers": ["landlock\n"]}, {"python": "CPython \x1b[2J"}, {"engine": "\0"}, {"modules": [1]}],
+    ids=["an unknown layer", "a layer and more", "an escape sequence", "a character no database takes", "no name"],
+)
+def test_a_hello_that_no_worker_of_ours_sends_is_rejected(desk: Desk, strange: Message) -> None:
+    with pytest.raises(Rejected):
+        desk.send({"kind": "hello", "worker": "w:1", "slots": 4, "environment": {**HERE, **strange}})
+    assert desk.store.workers() == []
+
+
+def test_a_reason_that_a_bot_may_have_written_is_noted_whatever_it_holds(desk: Desk) -> None:
+    failed = desk.leased[0]
+    message = {"kind": "result", "worker": "w:1", "results": [], "unplayed": [],
+               "failures": [[desk.ticket(failed), "\0\ud800\x1b"]]}  # fmt: skip
+    desk.send(message)
+    assert desk.store.match(desk.tournament, failed.number).error == "\\x00\\ud800\x1b"
+
+
 def change(path: str, value: object) -> Callable[[Message], None]:
     def apply(message: Message) -> None:
         place: Any = message
@@ -152,6 +171,7 @@ FORGERIES = {
     "an unknown field": change("task", "celery.map"),
     "a name with an escape sequence": change("worker", "w\x1b[2J"),
     "the name of a coordinator": change("worker", "coordinator:1"),
+    "the name of a local run": change("worker", "local:1"),
     "no results at all": change("results", ...),
     "a result that is a list": change("results.0.result", []),
     "a ticket that is a text": change("results.0.ticket", "1"),

@@ -131,6 +131,24 @@ def test_a_worker_reads_sources_and_the_notes_left_for_it(guarded_redis: Private
         assert client.sismember("cancelled", "3")
 
 
+JUNK = [
+    b"junk", b"\xff\xfe", b"null", b"{}", b'{"body": "e30="}', b'{"body": "e30=", "headers": {}, "properties": {}}',
+    b'{"body": 3, "headers": 3, "properties": {"delivery_tag": "a", "delivery_info": 3}}',
+]  # fmt: skip
+
+
+def test_a_heap_of_junk_in_the_results_queue_holds_nobody_up(cluster: Cluster) -> None:
+    url = cluster.redis.url_of("worker", PASSWORDS["worker"])
+    with redis.Redis.from_url(url) as client:
+        client.lpush("results", *JUNK * 20)
+    tournament = make_tournament(cluster.store, 3, 1)
+    coordinator = cluster.coordinator()
+    cluster.worker()
+    cluster.wait_until_finished(tournament)
+    assert coordinator.text().count("no envelope") >= len(JUNK) - 1
+    assert cluster.store.counts(tournament).finished == 3
+
+
 # Workers come and go --------------------------------------------------------------------------------------------------
 
 
