@@ -16,7 +16,7 @@ from tournament.game import FaultKind, Game
 from tournament.observation import QuestionWriter
 from tournament.rules import Limits
 from tournament.source import BotSource
-from workers.sandbox import clocks
+from workers.sandbox import clocks, remote
 from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.sandbox.frames import GuestInit
 from workers.sandbox.host import Confinement, Sandbox, doctor
@@ -25,6 +25,7 @@ from workers.sandbox.remote import Guest
 from workers.sandbox.zygote import REAP
 
 QUIET = Limits(decision_wall_s=0.3)
+BRIEF = Limits(decision_cpu_s=0.1)
 
 
 def bot(*, head: str = "", init: str = "pass", bid: str = "return 0") -> str:
@@ -170,6 +171,73 @@ def test_a_guest_that_waits_for_nothing_is_ended_by_the_wall_limit(seat: Seat) -
     assert fault.kind is FaultKind.TIMEOUT_WALL
     assert "limit 0.30 s" in fault.message
     assert fault.limit == 0.3
+
+
+GREEDY = "kept = []\nfor _ in iter(int, 1): kept.append([0] * 99)"
+HANGS = {
+    "loop": (bot(bid="\n        while True: pass"), 16),
+    "load": (bot(head="def forever():\n    while True: pass\nforever()"), 4),
+    "c call": (bot(bid="return sum(iter(int, 1))"), 15),
+    "pattern": (bot(head="import re", bid="return re.match('(a+)+$', 'a' * 60 + 'b')"), 15),
+    "catches all": (
+        bot(bid="\n        while True:\n            try:\n                while True: pass\n            except: pass"),
+        18,
+    ),
+    "lock": (bot(head="import threading", bid="lock = threading.Lock(); lock.acquire(); lock.acquire()"), 15),
+    "deep": (bot(head="def down(n):\n    while not n: pass\n    down(n - 1)", bid="down(500)"), 4),
+}
+
+
+@pytest.mark.parametrize("case", HANGS)
+def test_who_is_stopped_at_a_limit_of_time_is_told_its_own_line(
+    seat: Seat, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    monkeypatch.setattr(remote, "WHERE_S", 60.0)  # the outcome does not depend on how busy the machine is
+    text, line = HANGS[case]
+    fault = fault_of(seat(text, Limits(load_cpu_s=0.3, decision_cpu_s=0.1, decision_wall_s=0.3)))
+    assert fault.kind is (FaultKind.TIMEOUT_WALL if case == "lock" else FaultKind.TIMEOUT_CPU)
+    shown = [shown for shown in fault.traceback.splitlines() if shown.startswith("  File")]
+    assert shown[-1].startswith(f'  File "bot.py", line {line}, in ')
+    assert fault.traceback.splitlines()[-1].strip() == text.splitlines()[line - 1].strip()
+    assert len(shown) <= 20
+    assert all('"bot.py"' in each for each in shown)
+
+
+LIARS = {
+    "deaf": "signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
+    "dies of it": "signal.signal(signal.SIGUSR1, signal.SIG_DFL)",
+    "ends itself": "signal.signal(signal.SIGUSR1, lambda *_: os._exit(0))",
+    "blocks it": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))",
+    "answers": "signal.signal(signal.SIGUSR1, lambda *_: os.write(4, struct.pack('<HH', number(), 0)))",
+    "talks for ever": "signal.signal(signal.SIGUSR1, lambda *_: [os.write(4, b'x' * 999) for _ in iter(int, 1)])",
+    "names no line of its own": "signal.signal(signal.SIGUSR1, lambda *_: os.write(4, b'File \"a.py\", line 1 in f\\n' "
+    "b'File \"bot.py\", line 999 in f\\n'))",
+}
+
+
+@pytest.mark.parametrize("case", LIARS)
+def test_who_does_not_say_where_it_is_is_stopped_all_the_same(seat: Seat, case: str) -> None:
+    fault = fault_of(seat(bot(head=f"import signal; {LIARS[case]}", bid="\n        while True: pass"), BRIEF))
+    assert (fault.kind, fault.limit, fault.traceback) == (FaultKind.TIMEOUT_CPU, BRIEF.decision_cpu_s, "")
+
+
+def test_a_guest_that_is_closed_is_ended_no_more(seat: Seat) -> None:
+    guest, other = seat(bot()), seat(bot(), slot=1)
+    guest.wait_ready()
+    other.wait_ready()
+    guest.close()
+    guest.pidfd = other.pidfd  # the number of a descriptor is given again
+    guest.end(GuestFault(FaultKind.TIMEOUT_CPU, "late"))
+    assert Table(other).ask() == 0
+
+
+@pytest.mark.parametrize("parts", [{"bid": "self.kept = [bytes(1 << 16) for _ in iter(int, 1)]"}, {"head": GREEDY}])
+def test_who_runs_out_of_memory_is_told_its_own_line(seat: Seat, parts: dict[str, str]) -> None:
+    text = bot(**parts)
+    fault = fault_of(seat(text, Limits(memory_bytes=64 << 20, load_cpu_s=10, decision_cpu_s=10)))
+    assert fault.kind is FaultKind.MEMORY
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if "iter(int, 1)" in line)
+    assert f'File "bot.py", line {line}, in ' in fault.traceback
 
 
 def test_no_limit_can_be_escaped_through_a_huge_first_message(seat: Seat) -> None:

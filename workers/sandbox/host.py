@@ -186,7 +186,7 @@ class Sandbox:
         if not self._guests and self._process and (self._made >= GUESTS_PER_SERVER or self._process.poll() is not None):
             self._shut_down()
             self._launch()
-        return self._spawn(init, slot, encode_init(init, source))
+        return self._spawn(init, slot, encode_init(init, source), source)
 
     @property
     def idle_bytes(self) -> int:
@@ -235,7 +235,7 @@ class Sandbox:
         if not self._guests:
             self._wake.clear()
 
-    def _spawn(self, init: GuestInit, slot: int, first: bytes) -> Guest:
+    def _spawn(self, init: GuestInit, slot: int, first: bytes, source: BotSource | None = None) -> Guest:
         limits = init.limits
         ends = (*os.pipe(), *os.pipe(), *os.pipe())
         request_r, request_w, answer_r, answer_w, log_r, log_w = ends
@@ -253,7 +253,7 @@ class Sandbox:
             raise SandboxFailure(f"the fork server is gone: {error}") from error
         for end in (request_r, answer_w, log_w):
             os.close(end)
-        guest = Guest(self, limits, request_w, answer_r, log_r, first, cpu_s)
+        guest = Guest(self, limits, request_w, answer_r, log_r, first, cpu_s, source)
         self._made += 1
         self._unconfirmed.append(guest)
         self._guests.add(guest)

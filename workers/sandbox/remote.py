@@ -7,8 +7,10 @@ the read then sees the end of the pipe; so the quick case needs neither a poll n
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,9 +18,10 @@ from typing import Final, Protocol, TypeVar
 
 from tournament.game import FaultKind
 from tournament.rules import Limits
+from tournament.source import BotSource
 from workers.sandbox import clocks
 from workers.sandbox.account import UNREAD_S, Account
-from workers.sandbox.faults import LOG_LIMIT, GuestFault, SandboxFailure, safe_line, safe_text
+from workers.sandbox.faults import LOG_LIMIT, TRACEBACK_LIMIT, GuestFault, SandboxFailure, safe_line, safe_text
 from workers.sandbox.frames import (
     ANSWER,
     FORBIDDEN,
@@ -35,6 +38,14 @@ from workers.sandbox.lockdown import syscall_name
 HARD_STOP_FACTOR: Final = 10
 """A wait longer than so many wall limits, though the meter stands still, is a failure of ours."""
 
+WHERE_S: Final = 0.25
+"""How long a guest that broke a limit of time may take to say where its bot is, before it is killed."""
+
+_WHERE_STEP_S: Final = 0.01
+_WHERE_BYTES: Final = 16_384
+_WHERE_FRAMES: Final = 20
+_WHERE_HEAD: Final = b"Where it was when it was stopped (most recent call last):\n"
+_WHERE_FRAME: Final = re.compile(rb'File "([^"\n]+)", line (\d{1,7}) in ([^\n]+)')
 _DEATH_TIMEOUT_MS: Final = 2_000
 _KERNEL_CLOCK_S: Final = 0.5
 """How far the kernel's clock of a limit and its account of a dead process may lie apart."""
@@ -84,6 +95,7 @@ class Guest:
         log_fd: int,
         first: bytes,
         kernel_cpu_s: int = 0x7FFF_FFFF,
+        source: BotSource | None = None,
     ) -> None:
         """Sends as much of the first message as fits; `Sandbox.spawn` makes guests.
 
@@ -95,16 +107,21 @@ class Guest:
             log_fd: where what the bot prints is read.
             first: the first message.
             kernel_cpu_s: seconds of CPU at which the kernel kills it.
+            source: the bot's files, to show a line of.
         """
         self._sandbox = sandbox
         self._limits = limits
         self._kernel_cpu_s = kernel_cpu_s
+        self._source = source
         self._request_fd, self._answer_fd, self._log_fd = request_fd, answer_fd, log_fd
         self._account = Account(limits)
         self._verdict: GuestFault | SandboxFailure | None = None
         self._locked = False
         self._closed = False
         self._log = bytearray()
+        self._where = bytearray()
+        self._silent = False
+        self._ending = threading.Lock()
         self._total_cpu_s = 0.0
         self._status: int | None = None
         self._named_call: int | None = None
@@ -137,7 +154,7 @@ class Guest:
         if not self._locked:
             raise self._died()
         if self._verdict is not None:  # It loads since long, while others were waited for.
-            raise self._verdict
+            raise self._ended(b"")
 
     def wait_ready(self) -> None:
         """Waits until the bot is loaded.
@@ -207,7 +224,7 @@ class Guest:
     def _judge_slowly(self, data: bytes, number: int, legal_count: int, asked_s: float) -> int:
         """Judges an answer that took its time, is no plain answer, or never came."""
         if self._verdict is not None:
-            raise self._verdict
+            raise self._ended(data)
         if not data:
             raise self._died()
         answer = self._wait(lambda: self._receive(number, legal_count, data))
@@ -242,8 +259,10 @@ class Guest:
                 if answer is not None:
                     return answer
             part = os.read(self._answer_fd, _MANY)
+            if self._verdict is not None:
+                raise self._ended(part)
             if not part:
-                raise self._verdict or self._died()
+                raise self._died()
             data += part
 
     @staticmethod
@@ -275,10 +294,34 @@ class Guest:
         return None
 
     def end(self, verdict: GuestFault | SandboxFailure) -> None:
-        """Ends the guest for a reason that the next look at it raises; for the watching thread."""
-        self._verdict = verdict
-        with suppress(OSError):
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        """Ends the guest for a reason that the next look at it raises; for the watching thread.
+
+        Who broke a limit of time is first asked where it is: a courtesy to the bot's author, which decides nothing.
+        """
+        with self._ending:
+            if self._closed:
+                return
+            self._verdict = verdict
+            with suppress(OSError):
+                if isinstance(verdict, GuestFault):
+                    signal.pidfd_send_signal(self.pidfd, signal.SIGUSR1)
+                    heard, until_s = 0, time.monotonic() + WHERE_S
+                    while not self._silent and (heard == 0 or heard != len(self._where)) and time.monotonic() < until_s:
+                        heard = len(self._where)
+                        time.sleep(_WHERE_STEP_S)
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def _ended(self, said: bytes) -> GuestFault | SandboxFailure:
+        """Hears a guest that is being ended until it is dead; returns the verdict, with the place if it told one."""
+        verdict = self._verdict
+        assert verdict is not None
+        self._where += said
+        while part := os.read(self._answer_fd, _MANY):
+            self._where += part[: max(0, _WHERE_BYTES - len(self._where))]
+        self._silent = True
+        if isinstance(verdict, GuestFault) and self._source is not None:
+            verdict.traceback = _place(bytes(self._where), self._source)
+        return verdict
 
     def kill(self) -> None:
         """Ends the guest's process, which the fork server still has to be told.
@@ -363,9 +406,10 @@ class Guest:
         Raises:
             SandboxFailure: the fork server is gone; nothing is left behind all the same.
         """
-        if self._closed:
-            return
-        self._closed = True
+        with self._ending:  # a number of a descriptor that is closed may be another guest's
+            if self._closed:
+                return
+            self._closed = True
         try:
             self._sandbox.confirm(self)
             self.kill()
@@ -377,6 +421,20 @@ class Guest:
                 if descriptor >= 0:
                     os.close(descriptor)
             self._log_fd = -1
+
+
+def _place(said: bytes, source: BotSource) -> str:
+    """Returns the bot's own lines in what `faulthandler` wrote, as a traceback shows them; empty if there are none."""
+    files = {path.encode(): content.splitlines() for path, content in source.files}
+    frames = []
+    for path, number, name in _WHERE_FRAME.findall(said):  # the innermost comes first
+        lines = files.get(path, [])
+        if 0 < int(number) <= len(lines):
+            frames.append(
+                b'  File "%b", line %b, in %b\n    %b\n' % (path, number, name, lines[int(number) - 1].strip())
+            )
+    shown = b"".join(reversed(frames[:_WHERE_FRAMES]))
+    return safe_text(_WHERE_HEAD + shown, TRACEBACK_LIMIT) if shown else ""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

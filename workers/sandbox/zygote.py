@@ -11,6 +11,7 @@ Messages on the control socket (SEQPACKET): `SPAWN` with three descriptors, answ
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import gc
 import json
 import os
@@ -53,6 +54,8 @@ def main(argv: list[str]) -> None:
     except LockdownError as error:
         control.send(json.dumps({"refused": str(error)}).encode())
         return
+    # A guest that is about to be ended says where its bot is, out of C code too. The bot may take this from itself.
+    faulthandler.register(signal.SIGUSR1, file=policy.ANSWER_FD, all_threads=False)
     # Seldom, in guests: a bot's young objects are few, and a collection touches all of them.
     gc.set_threshold(10_000, 10, 10)
     gc.disable()
