@@ -240,7 +240,7 @@ class Checker:
         key = seeds.match_key(trial.rules, [player.text for player in players], number)
         task = MatchTask.of(trial.secret, key, trial.rules, Limits(), players)
         sources = [self._store.source(sha256) for _, sha256 in (trial.new, trial.old)]
-        limit_s = match_wall_limit_s(trial.rules.players, len(task.bot_seeds), task.limits, trial.rules.deal_limit)
+        limit_s = match_wall_limit_s(task, trial.rules.deal_limit)
         answer = self._judge.ask({"match": task.to_json(), "sources": _packed(*sources)}, limit_s, lambda _: None)
         if "failure" in answer:
             self._store.add_score(trial, None, "not played")

@@ -24,7 +24,6 @@ from tournament.environment import Environment, difference, fingerprint, is_pinn
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR, Active, active, cancelled_since, never_started, pin_environment
 from tournament.store_values import LeasedMatch
-from tournament.wire import MatchTask
 from workers.app import PLAY
 from workers.estimates import Estimates
 from workers.referee import match_wall_limit_s
@@ -299,7 +298,7 @@ class Coordinator:
                 chunk = Chunk(tuple(self._tickets.issue(match) for match in part))
                 for sha256 in {player.sha256 or "" for _, task in chunk.matches for player in task.players} - {""}:
                     self._publisher.keep_source(sha256, partial(self._packed, sha256))
-                limit_s = CHUNK_LIMIT_S + max(_wall_s(task) for _, task in chunk.matches) + GRACE_S
+                limit_s = CHUNK_LIMIT_S + max(match_wall_limit_s(task) for _, task in chunk.matches) + GRACE_S
                 self._publisher.publish(queue, chunk, expires_s=self._pace.queue_lease_s, time_limit_s=limit_s)
                 for ticket, _ in chunk.matches:
                     waiting.remove(ticket.lease)
@@ -329,10 +328,6 @@ def chunks(matches: Sequence[LeasedMatch], estimates: Estimates, pace: Pace) -> 
             parts.append(current)
             room_s = pace.chunk_s - expected_s
     return parts
-
-
-def _wall_s(task: MatchTask) -> float:
-    return match_wall_limit_s(task.rules.players, len(task.bot_seeds), task.limits, task.rules.deal_limit)
 
 
 def _about(ticket: Ticket) -> dict[str, Any]:

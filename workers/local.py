@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, own_result
-from workers.referee import match_wall_limit_s
+from workers.referee import silence_limit_s
 from workers.sandbox.faults import SandboxFailure, SandboxRefused
 
 AHEAD: Final = 2
@@ -75,7 +75,7 @@ class _Child:
     outbox: bytearray = field(default_factory=bytearray)
     tasks: deque[MatchTask] = field(default_factory=deque)
     known: set[str] = field(default_factory=set)
-    begun_s: float = 0.0
+    alive_s: float = 0.0
     ready: bool = False
 
 
@@ -138,7 +138,7 @@ class LocalExecutor:
                 files = [[path, base64.b64encode(content).decode()] for path, content in sources[sha256].files]
                 self._send(child, {"source": sha256, "files": files})
         if not child.tasks:
-            child.begun_s = self._clock()
+            child.alive_s = self._clock()
         child.tasks.append(task)
         self._send(child, task.to_json())
 
@@ -157,8 +157,8 @@ class LocalExecutor:
             if events & selectors.EVENT_READ:
                 ended += self._read(child)
         for child in list(self._children):
-            if child.tasks and self._clock() - child.begun_s > _wall_limit_s(child.tasks[0]):
-                ended += self._replace(child, "the match took longer than its limits allow")
+            if child.tasks and self._clock() - child.alive_s > silence_limit_s(child.tasks[0].limits):
+                ended += self._replace(child, "the match made no progress for longer than its limits allow")
         return ended
 
     def close(self) -> None:
@@ -228,8 +228,10 @@ class LocalExecutor:
             self.layers = frozenset(message["ready"])
             self._replaced_in_a_row = 0
             return None
+        child.alive_s = self._clock()
+        if "alive" in message:
+            return None
         task = child.tasks.popleft()
-        child.begun_s = self._clock()
         if "failure" in message:
             return MatchFailure(task.match_id, task.attempt, message["failure"])
         return own_result(task, message)
@@ -256,7 +258,3 @@ class LocalExecutor:
                 pipe.close()
         child.process.kill()
         child.process.wait()
-
-
-def _wall_limit_s(task: MatchTask) -> float:
-    return match_wall_limit_s(task.rules.players, len(task.bot_seeds), task.limits, task.rules.deal_limit)

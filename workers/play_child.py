@@ -18,7 +18,7 @@ from typing import IO, Any
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, result_to_json
-from workers.referee import Referee, Seating, collect_seldom
+from workers.referee import Pulse, Referee, Seating, collect_seldom
 from workers.sandbox.faults import SandboxFailure, SandboxRefused
 from workers.sandbox.host import Sandbox
 
@@ -47,7 +47,8 @@ def main() -> None:
 
 def _play_all(sandbox: Seating, slot: int, tasks: IO[str], results: IO[str]) -> None:
     sources: dict[str, BotSource] = {}
-    referee = Referee(sandbox, sources, first_slot=slot)
+    pulse = Pulse(lambda: _send(results, {"alive": True}))
+    referee = Referee(sandbox, sources, first_slot=slot, watcher=pulse)
     for line in tasks:
         message = json.loads(line)
         if "source" in message:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Protocol
@@ -24,6 +25,9 @@ from workers.sandbox.frames import GuestInit
 
 LOG_TAIL_LINES = 20
 LOG_TAIL_CHARS = 8_192
+BEAT_S = 10.0
+"""How often who plays a match says at most that it goes on."""
+
 _NUMBERS_AT_ONCE = 1024
 _TIMING = struct.Struct("<BI")
 
@@ -71,7 +75,7 @@ class Seating(Protocol):
 
 
 Watcher = Callable[[Game, int, SeatedBot], None]
-"""Called after every answer or fault with the game, the seat and its bot; `play` prints what the bot printed."""
+"""Called after every load, answer or fault with the game, the seat and its bot; `play` prints what the bot printed."""
 
 
 def question_numbers(entropy: Callable[[int], bytes] = os.urandom) -> Iterator[int]:
@@ -81,6 +85,23 @@ def question_numbers(entropy: Callable[[int], bytes] = os.urandom) -> Iterator[i
     """
     while True:
         yield from struct.unpack(f"<{_NUMBERS_AT_ONCE}H", entropy(2 * _NUMBERS_AT_ONCE))
+
+
+class Pulse:
+    """A watcher that gives a sign of life every `BEAT_S` at most, and only where a bot has loaded or answered."""
+
+    def __init__(self, beat: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self.beaten_s = clock()
+        self._beat = beat
+        self._clock = clock
+
+    def __call__(self, game: Game, seat: int, bot: SeatedBot) -> None:
+        """Beats if it is time."""
+        del game, seat, bot
+        now_s = self._clock()
+        if now_s - self.beaten_s > BEAT_S:
+            self.beaten_s = now_s
+            self._beat()
 
 
 class Referee:
@@ -175,6 +196,9 @@ class Table:
                 self._report(seat, fault, b"")
                 if self.game.over:
                     return
+            else:
+                if self.watcher is not None:
+                    self.watcher(self.game, seat, bot)
 
     def play(self) -> None:
         """Plays to the end."""
@@ -223,10 +247,24 @@ def read_timings(timings: bytes) -> list[tuple[int, int]]:
     return list(_TIMING.iter_unpack(timings))
 
 
-def match_wall_limit_s(rules_players: int, seatings: int, limits: Limits, deal_limit: int) -> float:
+def match_wall_limit_s(task: MatchTask, deals: int | None = None) -> float:
     """Returns how long a match may take at the very most before it counts as hanging, which is ours.
 
     Games x seats x (loading + all decisions) x 5, and a minute (distribution design, 2.3).
+
+    Args:
+        task: the match.
+        deals: deals begun in a game; by default as many as the rules allow, with those that are thrown in.
     """
-    seat_s = limits.load_cpu_s + limits.game_cpu_allowance_s(deal_limit)
-    return seatings * rules_players * seat_s * 5 + 60
+    rules, limits = task.rules, task.limits
+    begun = rules.deal_limit * (rules.redeal_limit + 1) if deals is None else deals
+    seat_s = limits.load_cpu_s + limits.game_cpu_allowance_s(begun)
+    return len(task.bot_seeds) * rules.players * seat_s * 5 + 60
+
+
+def silence_limit_s(limits: Limits) -> float:
+    """Returns how long a match may go on without a `Pulse` before it counts as hanging, which is ours.
+
+    The sandbox itself ends every wait for a bot: after ten times the wall limit at the latest.
+    """
+    return 10 * max(limits.decision_wall_s, 2 * limits.load_cpu_s) + BEAT_S + 60

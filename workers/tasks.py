@@ -23,17 +23,13 @@ import redis
 from celery import Celery  # type: ignore[import-untyped]
 from kombu.exceptions import OperationalError
 
-from tournament.game import Game
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, result_to_json
-from workers.referee import Referee, SeatedBot, Seating, collect_seldom
+from workers.referee import Pulse, Referee, Seating, collect_seldom, silence_limit_s
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import Sandbox
 from workers.tickets import CANCELLED, CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, RESULTS, Chunk, Ticket, source_key
-
-BEAT_S: Final = 10.0
-"""How often a worker says that a match goes on, at most; only an answer of a bot makes it say so."""
 
 ANSWER_WAITS_S: Final = (0.1, 0.5, 1.0, 2.0, *[3.0] * 15)
 """Between tries to send a result: together about as long as a lease after a beat."""
@@ -152,6 +148,7 @@ class Player:
         broker: Broker,
         seat: Callable[[], tuple[Seating, int]],
         leave: Callable[[], None],
+        watchdog: Callable[[float], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepares to play.
@@ -161,18 +158,20 @@ class Player:
             broker: the world.
             seat: starts a sandbox and says from which slot on its guests are numbered.
             leave: called when nothing works here.
+            watchdog: told in how many seconds this process is to be ended if it is not told again; 0 is never.
             clock: monotonic seconds.
         """
         self._name = name
         self._broker = broker
         self._seat = seat
         self._leave = leave
+        self._watchdog = watchdog
         self._clock = clock
+        self._pulse = Pulse(lambda: self._beat("alive"), clock)
         self._sandbox: Any = None
         self._referee: Referee | None = None
         self._sources: OrderedDict[str, BotSource] = OrderedDict()
         self._waiting: list[tuple[Ticket, MatchTask]] = []
-        self._beaten_s = 0.0
         self._failures_in_a_row = 0
 
     def play(self, message: Sequence[dict[str, Any]]) -> None:
@@ -184,6 +183,7 @@ class Player:
         try:
             self._play_all(begun_s, answer)
         finally:
+            self._watchdog(0)
             answer.send()  # what was played counts, whatever went wrong after it
         if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
             logger.error("nothing can be played here: this worker leaves", extra={"worker": self._name})
@@ -231,16 +231,12 @@ class Player:
                 logger.error("the sandbox does not start: %s", failure, extra={"worker": self._name})  # noqa: TRY400
                 self._failures_in_a_row = MAX_FAILURES_IN_A_ROW
             else:
-                self._referee = Referee(self._sandbox, self._sources, first_slot=first_slot, watcher=self._watch)
+                self._referee = Referee(self._sandbox, self._sources, first_slot=first_slot, watcher=self._pulse)
         return self._referee is not None
 
-    def _watch(self, game: Game, seat: int, bot: SeatedBot) -> None:
-        del game, seat, bot
-        if self._clock() - self._beaten_s > BEAT_S:
-            self._beat("alive")
-
     def _beat(self, kind: str) -> None:
-        self._beaten_s = self._clock()
+        self._pulse.beaten_s = self._clock()
+        self._watchdog(max((silence_limit_s(task.limits) for _, task in self._waiting), default=0))
         tickets = [ticket.to_json() for ticket, _ in self._waiting]
         self._broker.tell({"kind": kind, "worker": self._name, "tickets": tickets})
 
@@ -331,3 +327,8 @@ class SeatHere:
 def leave_worker() -> None:
     """Ends the worker that this process of its pool belongs to, once it has finished what it plays."""
     os.kill(os.getppid(), signal.SIGTERM)
+
+
+def end_unless_told_again(seconds: float) -> None:
+    """Has the kernel end this process after so many seconds: a match that hangs holds no slot for ever."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -13,7 +13,7 @@ from celery import bootsteps, signals  # type: ignore[import-untyped]
 
 from tournament.environment import Environment, served
 from workers.app import PLAY, WORKER_OPTIONS, make_app, redis_client, safe_url
-from workers.tasks import Player, RedisBroker, SeatHere, leave_worker
+from workers.tasks import Player, RedisBroker, SeatHere, end_unless_told_again, leave_worker
 from workers.tickets import WANTED, match_queue, why_not
 
 HELLO_S: Final = 20.0
@@ -89,7 +89,7 @@ def run_worker(broker_url: str, *, name: str, hostname: str, slots: int, environ
     app = make_app(broker_url)
     client = redis_client(broker_url)
     broker = RedisBroker(app, client)
-    player = Player(name, broker, SeatHere(hostname), leave_worker)
+    player = Player(name, broker, SeatHere(hostname), leave_worker, end_unless_told_again)
     announcer = Announcer(name, slots, environment, broker, client)
 
     def play(message: list[dict[str, Any]]) -> None:

@@ -1,8 +1,12 @@
 """What a worker does with a chunk."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +17,12 @@ from tournament.game import FaultKind
 from tournament.store import Store
 from workers.estimates import Estimates
 from workers.recorder import Recorder
+from workers.referee import BEAT_S, silence_limit_s
 from workers.sandbox.faults import GuestFault, SandboxFailure
-from workers.tasks import BEAT_S, MAX_FAILURES_IN_A_ROW, Place, Player
+from workers.tasks import MAX_FAILURES_IN_A_ROW, Place, Player
 from workers.tickets import CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, Chunk, Tickets
+
+ROOT = Path(__file__).parents[2]
 
 
 class Clock:
@@ -45,9 +52,10 @@ class Desk:
     seated: int = 0
     left: int = 0
     failing: bool = False
+    watched: list[float] = field(default_factory=list)
 
     def player(self) -> Player:
-        return Player("w:1", self.broker, self.seat, self.leave, self.clock)
+        return Player("w:1", self.broker, self.seat, self.leave, self.watched.append, self.clock)
 
     def seat(self) -> tuple[Table, int]:
         if self.failing:
@@ -125,6 +133,23 @@ def test_only_an_answer_of_a_bot_makes_a_worker_say_that_a_match_goes_on(desk: D
     assert len(beats) == len(answers) // 2, "every second answer comes later than a beat"
     assert len(beats[0]["tickets"]) == 3, "what waits behind it in the chunk is prolonged too"
     desk.record()
+
+
+def test_a_process_is_ended_that_gives_no_sign_of_life_and_only_then(desk: Desk) -> None:
+    desk.clock.per_answer_s = BEAT_S * 1.1
+    desk.table.answering = desk.clock.tick
+    desk.player().play(desk.message())
+    told = [message for message in desk.broker.told if message["kind"] in ("started", "alive")]
+    limit_s = silence_limit_s(desk.chunk.matches[0][1].limits)
+    assert desk.watched == [*[limit_s] * len(told), 0], "again with every beat, and never once it is over"
+
+
+def test_a_process_that_hangs_ends() -> None:
+    program = "import time; from workers.tasks import *; end_unless_told_again(0.05); time.sleep(1000)"
+    done = subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT)
+    assert done.returncode == -signal.SIGALRM
+    program = "from workers.tasks import *; end_unless_told_again(1000); end_unless_told_again(0)"
+    assert subprocess.run([sys.executable, "-c", program], check=False, cwd=ROOT).returncode == 0
 
 
 def test_a_chunk_that_takes_long_is_cut_and_the_rest_given_back(desk: Desk) -> None:
