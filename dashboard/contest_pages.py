@@ -22,12 +22,14 @@ from tournament.planning import Forecast, duration_of
 from tournament.rules import GameName, High, Rules, Win
 from tournament.store import NotFound, Store, StoreError, WrongState
 from tournament.store_contest import BEFORE_START
+from tournament.store_repeats import repeats, repeats_waiting
 from tournament.store_values import TournamentInfo
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from tournament.store_contest import AnnouncementInfo, PracticeInfo, RepeatInfo
+    from tournament.store_contest import AnnouncementInfo, PracticeInfo
+    from tournament.store_repeats import RepeatInfo
     from tournament.store_values import EntrantInfo
 
 router = APIRouter()
@@ -86,6 +88,7 @@ class ContestPage:
     moves: tuple[str, ...]
     entrants: tuple[EntrantInfo, ...]
     suspects: tuple[RepeatInfo, ...]
+    repeats_waiting: int
     house: tuple[str, ...]
 
 
@@ -235,7 +238,8 @@ def show_contest(request: Request, site: SiteDep, _: OrganiserDep, tournament_id
         before_start=before,
         moves=tuple(word for word in moves if before is False or word in ("open", "close")),
         entrants=tuple(store.entrants(info.id)),
-        suspects=tuple(each for each in store.repeats(info.id) if each.detail),
+        suspects=tuple(each for each in repeats(store, info.id) if each.detail),
+        repeats_waiting=repeats_waiting(store, info.id),
         house=house_names(),
     )
     return site.renderer.html(request, page)
@@ -301,9 +305,13 @@ class Act:
         rounds = max(1, _whole(self.form.rounds, "rounds")) if self.form.rounds else None
         self.store.replan(self.info.id, changed, rounds=rounds, by=self.by)
 
+    def numbers(self) -> list[int]:
+        """Read numbers of matches."""
+        return [_whole(text, "match") for text in self.form.matches.replace(",", " ").split()]
+
     def void(self) -> None:
         """Take results out."""
-        for number in (_whole(text, "match") for text in self.form.matches.replace(",", " ").split()):
+        for number in self.numbers():
             self.store.void(self.info.id, number, _reason(self.form.reason), by=self.by)
 
     def announce(self) -> None:
@@ -324,6 +332,7 @@ ACTS: dict[str, Callable[[Act], object]] = {
     "extend": Act.extend,
     "plan": Act.replan,
     "void": Act.void,
+    "repeat": lambda act: contest.repeat_sample(act.store, act.info.id, act.numbers(), by=act.by),
     "retry": lambda act: act.store.retry(act.info.id, by=act.by),
     "disqualify": lambda act: act.store.disqualify(act.info.id, act.form.bot, _reason(act.form.reason), by=act.by),
     "re-instate": lambda act: act.store.disqualify(act.info.id, act.form.bot, None, by=act.by),

@@ -24,7 +24,9 @@ from tournament.fairness import (
 )
 from tournament.models_contest import Verdict
 from tournament.results import comparisons
+from tournament.store_cluster import COORDINATOR
 from tournament.store_contest import MatchRow
+from tournament.store_repeats import repeats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +86,7 @@ class FairnessPage:
     odd: tuple[OddPairLine, ...]
     three: bool
     repeated: int
+    repeated_elsewhere: int
     not_repeatable: tuple[BotRef, ...]
     commitment: str
     secret: str | None
@@ -101,8 +104,8 @@ def fairness_page(site: Site, tournament_id: int) -> FairnessPage:
     seatings = seeds.seatings(info.rules, sitting) if sitting > 1 else ()
     met = pair_counts(matches)
     shown = {row.number for row in rows}
-    repeats = [each for each in store.repeats(info.id) if each.number in shown]
-    marked = {each.entrant for each in repeats if each.verdict is Verdict.NOT_REPEATABLE and each.entrant is not None}
+    again = [each for each in repeats(store, info.id) if each.number in shown]
+    marked = {each.entrant for each in again if each.verdict is Verdict.NOT_REPEATABLE and each.entrant is not None}
     return FairnessPage(
         tournament=contest.ref,
         matches=len(matches),
@@ -119,7 +122,8 @@ def fairness_page(site: Site, tournament_id: int) -> FairnessPage:
             for each in odd_pairs(matches)
         ),
         three=sitting == 3,
-        repeated=len(repeats),
+        repeated=len(again),
+        repeated_elsewhere=sum(not each.repeated_by.startswith(COORDINATOR) for each in again),
         not_repeatable=tuple(contest.bot(position) for position in sorted(marked)),
         commitment=info.commitment,
         secret=info.secret if info.secret_is_out else None,

@@ -16,6 +16,7 @@ from tournament.export import export_tournament, places_of, standings_of
 from tournament.final_order import grades
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.store import NotFound, Store
+from tournament.store_repeats import repeats
 from tournament.store_values import EntrantInfo
 from tournament.table import ladder_of
 
@@ -40,7 +41,7 @@ def write_archive(store: Store, tournament_id: int, folder: Path) -> tuple[str, 
             _write_source(store, entrant, folder / "sources" / entrant.text.replace(":", "-"))
     _write_lines(folder / "faults.jsonl", _faults(store, tournament_id))
     _write_lines(folder / "voids.jsonl", ({**asdict(each)} for each in store.voids(tournament_id)))
-    _write_lines(folder / "repeats.jsonl", (asdict(each) for each in store.repeats(tournament_id)))
+    _write_lines(folder / "repeats.jsonl", (asdict(each) for each in repeats(store, tournament_id)))
     _write_lines(folder / "audit.jsonl", (asdict(each) for each in store.audit_log(AUDIT_LINES)))
     _write_lines(folder / "matches.jsonl", _matches(store, tournament_id))
     _write_lines(

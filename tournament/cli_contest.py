@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as csv_module
-import random
 import socket
 import sys
 from collections.abc import Iterator
@@ -23,7 +22,10 @@ from tournament.models import TournamentState
 from tournament.models_contest import Verdict
 from tournament.planning import Forecast, duration_of
 from tournament.store import Store
+from tournament.store_cluster import ALIVE_S
+from tournament.store_repeats import open_orders
 from tournament.store_values import TournamentInfo
+from workers.repeat import environment_here, settle
 
 NEEDS_RATINGS: Final = "this needs numpy and scipy: install the extra `ratings`"
 
@@ -68,6 +70,7 @@ def make(
     load_cpu: Annotated[float | None, typer.Option(help="CPU seconds to load a bot.")] = None,
     memory_mib: Annotated[int | None, typer.Option(help="Memory of a bot.", min=16)] = None,
     demand: Demands = None,
+    repeat_share: Annotated[float, typer.Option(help="Share played again by another worker.", min=0, max=1)] = 0.02,
     practice_at: Annotated[str | None, typer.Option(help="Practice rounds every day at HH:MM.")] = None,
     db: Db = None,
 ) -> None:
@@ -81,7 +84,7 @@ def make(
         name=name, rules=options.make(), rounds=rounds, budget=time_budget or "", house=names, opens=opens or "",
         closes=closes or "", zone=zone, order=order, anchor=anchor or "", all_bots=all_bots, auto_start=auto_start,
         cores=cores or core_count(), limits={key: value for key, value in given.items() if value is not None},
-        demands=tuple(demand or ()),
+        demands=tuple(demand or ()), repeat_share=repeat_share,
     )  # fmt: skip
     with _opened(db) as store:
         new = wish.made()
@@ -341,19 +344,22 @@ def repeat(
     tournament: Id = None,
     share: Annotated[float, typer.Option(help="Share of the matches, drawn by chance.", min=0, max=1)] = 0.02,
     numbers: Annotated[list[int] | None, typer.Option("--match", help="These matches instead.")] = None,
+    here: Annotated[bool, typer.Option("--here", help="On this machine, though there are workers.")] = False,
     jobs: Jobs = None,
     db: Db = None,
 ) -> None:
-    """Play a sample again on this machine; say of each difference whether it is the bot's doing or a worker's."""
-    from workers.repeat import repeat_matches
-
-    name = socket.gethostname()
-    with _opened(db) as store, closing(Players(jobs or core_count())) as players:
+    """Have a sample played again by other workers, or here where none is alive; differences are settled and named."""
+    with _opened(db) as store:
         info = store.tournament(tournament)
-        recorded = [row.number for row in store.match_rows(info.id)]
-        sample = random.SystemRandom().sample(recorded, min(len(recorded), max(1, round(share * len(recorded)))))
+        count = contest.repeat_sample(store, info.id, numbers or (), share=share)
+        since = store.now() - ALIVE_S
+        if not here and any(worker.slots and worker.seen_at > since for worker in store.workers()):
+            out.print(f"{count} matches are played again by other workers than before; the page of the contest tells.")
+            return
         worst = Verdict.SAME
-        for found in repeat_matches(store, info.id, sorted(numbers or sample), players.executor(), name):
-            notes.print(f"match {found.number}: {found.verdict} {found.text}", markup=False)
-            worst = worst if found.verdict is Verdict.SAME else found.verdict
+        with closing(Players(jobs or core_count())) as players:
+            orders = [each for each in open_orders(store) if each.match.tournament_id == info.id and not each.out]
+            for found in settle(store, orders, players.executor(), socket.gethostname(), environment_here):
+                notes.print(f"match {found.number}: {found.verdict} {found.text}", markup=False)
+                worst = worst if found.verdict is Verdict.SAME else found.verdict
     raise typer.Exit(0 if worst is Verdict.SAME else 1)

@@ -25,15 +25,16 @@ from tournament.cli_run import Db, Json, core_count
 from tournament.cli_worker import DISTRIBUTED, broker_url, sandbox_here
 from tournament.environment import environment, fingerprint
 from tournament.lock import CoordinatorLock
-from tournament.metrics import ALIVE_S, CONTENT_TYPE, exposition
+from tournament.metrics import CONTENT_TYPE, exposition
 from tournament.replay import Player
 from tournament.settings import Settings
 from tournament.source import BotSource
 from tournament.store import Store
-from tournament.store_cluster import COORDINATOR
+from tournament.store_cluster import ALIVE_S, COORDINATOR
 from workers.embedded import play_while
 from workers.local import LocalExecutor
 from workers.logs import log_to
+from workers.repeat import watch_repeats
 from workers.sandbox.faults import SandboxFailure
 
 if TYPE_CHECKING:
@@ -172,6 +173,11 @@ def coordinator(
             threading.Thread(target=loop.run_until_stopped, name="recorder"),
             threading.Thread(target=_checks(store), args=(stop,), name="checks"),
             threading.Thread(target=_clock(store), args=(stop,), name="clock"),
+            threading.Thread(
+                target=watch_repeats,
+                args=(store, lambda: LocalExecutor(1), socket.gethostname(), stop),
+                name="repeats",
+            ),
         ]
         for thread in threads:
             thread.start()

@@ -7,6 +7,7 @@ conditional change in the store, so that it happens once.
 from __future__ import annotations
 
 import logging
+import random
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from tournament.rules import Limits, Rules
 from tournament.schedule import Entry
 from tournament.store import Store, WrongState
 from tournament.store_contest import PracticeInfo, renumbered
+from tournament.store_repeats import order_repeats
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -51,6 +53,7 @@ class Plan:
         all_bots: whether all bots of a contestant enter, not one.
         auto_start: whether it starts by itself once entries are closed and all of them have their verdicts.
         practice: whether it is a practice round.
+        repeat_share: share of its matches that is played again by another worker, to compare.
     """
 
     house: tuple[str, ...] = ()
@@ -60,6 +63,7 @@ class Plan:
     all_bots: bool = False
     auto_start: bool = False
     practice: bool = False
+    repeat_share: float = 0.0
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
@@ -100,6 +104,7 @@ class Wish:
     cores: int = 1
     limits: Mapping[str, float] = field(default_factory=dict)
     demands: tuple[str, ...] = ()
+    repeat_share: float = 0.02
 
     def made(self) -> NewTournament:
         """Returns the settings, with a secret of their own.
@@ -111,12 +116,17 @@ class Wish:
             raise ValueError(f"the name: expected 1 to {MOST_NAME} letters")
         if self.rounds is not None and self.budget:
             raise ValueError("rounds and a time budget: expected one of them")
+        if not 0 <= self.repeat_share <= 1:
+            raise ValueError(f"{self.repeat_share} as the share to play again: expected 0 to 1")
         zone_of(self.zone)
         opens_at, closes_at = (moment_of(text, self.zone) if text else None for text in (self.opens, self.closes))
         if opens_at is not None and closes_at is not None and closes_at <= opens_at:
             raise ValueError(f"it closes at {self.closes}, before it opens at {self.opens}")
         budget_s = duration_of(self.budget) if self.budget else None
-        plan = Plan(self.house, budget_s, self.cores, self.zone, self.all_bots, self.auto_start)
+        plan = Plan(
+            self.house, budget_s, self.cores, self.zone, self.all_bots, self.auto_start,
+            repeat_share=self.repeat_share,
+        )  # fmt: skip
         return NewTournament(
             self.name.strip(), self.rules, self.rounds or 1, new_secret(),
             Limits.from_dict({**Limits().to_dict(), **self.limits}), self.order, self.anchor.strip() or None,
@@ -251,6 +261,17 @@ def start(
     found = forecast_of(store, info, entrants)
     store.start(tournament_id, entrants, rounds=found.rounds, by=by, now=now)
     return found
+
+
+def repeat_sample(
+    store: Store, tournament_id: int, numbers: Sequence[int] = (), *, share: float = 0.02, by: int | None = None
+) -> int:
+    """Has these matches played again to compare, or a sample of those that are recorded. Returns how many."""
+    if not numbers:
+        recorded = [row.number for row in store.match_rows(tournament_id)]
+        count = min(len(recorded), max(1, round(share * len(recorded))))
+        numbers = sorted(random.SystemRandom().sample(recorded, count))
+    return order_repeats(store, tournament_id, numbers, by=by)
 
 
 def new_secret() -> str:

@@ -9,13 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tournament.store import Store
-from tournament.store_cluster import COORDINATOR, Gauges, gauges
+from tournament.store_cluster import ALIVE_S, COORDINATOR, Gauges, gauges
 from tournament.store_values import WorkerInfo
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-
-ALIVE_S: Final = 60.0
-"""A worker announces itself every 20 s: who has been silent three times is gone."""
 
 
 def exposition(store: Store) -> str:

@@ -68,3 +68,16 @@ class Repeat(SQLModel, table=True):
     detail: str = _text(default="")
     repeated_at: float = _time(nullable=False)
     __table_args__ = (_one_of("verdict", Verdict), Index("repeat_tournament", "tournament_id", "match_id"))
+
+
+class RepeatOrder(SQLModel, table=True):
+    """A recorded match that is to be played again, by whom not, and what came back. `digests` is JSON."""
+
+    match_id: int = _parent("match.id", primary_key=True)
+    tournament_id: int = _parent("tournament.id")
+    attempt: int = _integer()
+    worker: str = _text()
+    given_to: str = _text(default="")
+    lease_until: float | None = _time()
+    tries: int = _integer(default=0)
+    digests: str | None = _text(nullable=True)

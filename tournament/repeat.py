@@ -1,16 +1,24 @@
-"""What it means when a match that is played again comes out otherwise: the bot's doing, or a worker's.
+"""Which matches are played again, by whom, and whose doing it is when one comes out otherwise: a bot's, or a worker's.
 
-Pure functions of games; `workers.repeat` plays them.
+Pure functions; `workers.repeat` plays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hmac
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Final
 
+from tournament.environment import fingerprint, served
 from tournament.models_contest import Verdict
+from tournament.store_repeats import Order
+from tournament.store_values import TournamentInfo, WorkerInfo
+
+MOST_TRIES: Final = 3
+"""Workers that may fail to answer before the trusted one plays a match again itself."""
 
 
 class Suspect(StrEnum):
@@ -22,25 +30,69 @@ class Suspect(StrEnum):
     BOTH = "both workers"
 
 
+def is_drawn(tournament: TournamentInfo, key: str) -> bool:
+    """Tells whether a match belongs to the sample that is played again; nobody knows before the secret is out."""
+    drawn = hmac.digest(tournament.secret.encode(), f"repeat/{key}".encode(), "sha256")
+    return int.from_bytes(drawn[:8]) < float(tournament.plan.get("repeat_share", 0.0)) * 2**64
+
+
+def other_workers(order: Order, workers: Iterable[WorkerInfo], since: float) -> list[WorkerInfo]:
+    """Returns who may play a match again: workers of its environment that were heard of since, save its own."""
+    mark = fingerprint(order.environment)
+    return [
+        each for each in workers
+        if each.slots and each.seen_at > since and each.name != order.worker
+        and mark in map(fingerprint, served(each.environment))
+    ]  # fmt: skip
+
+
+def assign(orders: Sequence[Order], workers: Sequence[WorkerInfo], since: float) -> list[tuple[Order, str]]:
+    """Chooses a worker for each order that waits, at most as many for each worker as it has slots.
+
+    One on another host is preferred, for two workers of one host (``host:process``) are likely to be of one mind.
+    """
+    out = Counter(order.given_to for order in orders if order.out)
+    found = []
+    for order in orders:
+        free = [each for each in other_workers(order, workers, since) if out[each.name] < each.slots]
+        if free and not (order.out or order.digests or order.tries >= MOST_TRIES):
+            best = min(free, key=lambda each: (_host(each.name) == _host(order.worker), out[each.name], each.name))
+            out[best.name] += 1
+            found.append((order, best.name))
+    return found
+
+
+def for_the_trusted(orders: Iterable[Order], workers: Sequence[WorkerInfo], since: float) -> list[Order]:
+    """Returns the orders that nobody but the trusted worker can settle."""
+    return [
+        order for order in orders
+        if not order.out and (order.digests or order.tries >= MOST_TRIES or not other_workers(order, workers, since))
+    ]  # fmt: skip
+
+
+def _host(worker: str) -> str:
+    return worker.partition(":")[0]
+
+
 def verdict_of(
-    original: Sequence[str], repeated: Sequence[str], trusted: tuple[Sequence[str], Sequence[str]] | None
+    original: Sequence[str], repeated: Sequence[str], trusted: Sequence[Sequence[str]]
 ) -> tuple[Verdict, Suspect]:
     """Says what came of playing a match again, from the digests of its games.
 
     Args:
         original: as they were recorded.
         repeated: as another worker played them.
-        trusted: as one trusted worker played them twice; needed only where the first two differ.
+        trusted: as one trusted worker played them, twice; needed only where the first two differ.
 
     Raises:
         ValueError: they differ and nobody trusted has played.
 
-    >>> verdict_of(["a"], ["b"], (["c"], ["d"]))[0].value, verdict_of(["a"], ["b"], (["a"], ["a"]))[1].value
+    >>> verdict_of(["a"], ["b"], [["c"], ["d"]])[0].value, verdict_of(["a"], ["b"], [["a"], ["a"]])[1].value
     ('not repeatable', 'who repeated it')
     """
     if original == repeated:
         return Verdict.SAME, Suspect.NOBODY
-    if trusted is None:
+    if len(trusted) != 2:
         raise ValueError("the results differ: expected two of a trusted worker")
     if trusted[0] != trusted[1]:
         return Verdict.NOT_REPEATABLE, Suspect.NOBODY

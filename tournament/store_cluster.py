@@ -15,6 +15,9 @@ from tournament.store_database import FAULT, MATCH, TOURNAMENT, VOID, Database, 
 COORDINATOR: Final = "coordinator:"
 """How the names begin under which coordinators announce themselves among the workers, with no slots."""
 
+ALIVE_S: Final = 60.0
+"""A worker announces itself every 20 s: who has been silent three times is gone."""
+
 _RECENT: Final = 1_000
 _MINUTE_S: Final = 60.0
 

@@ -1,4 +1,4 @@
-"""What organised contests ask of the store: deadlines, entries, practice rounds, announcements, repeats, fairness.
+"""What organised contests ask of the store: deadlines, entries, practice rounds, announcements, fairness.
 
 Every act of an organiser writes its line of the audit log in its own transaction.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from tournament.models import MatchState, TournamentState
-from tournament.models_contest import Announcement, Extension, Practice, Repeat, Verdict
+from tournament.models_contest import Announcement, Extension, Practice
 from tournament.models_people import OPEN_STATES
 from tournament.store_database import GAME, MATCH, TOURNAMENT, NotFound, WrongState, clock, table_of
 from tournament.store_people import SUBMISSION
@@ -27,7 +27,6 @@ from tournament.store_values import NewEntrant
 EXTENSION: Final = table_of(Extension)
 PRACTICE: Final = table_of(Practice)
 ANNOUNCEMENT: Final = table_of(Announcement)
-REPEAT: Final = table_of(Repeat)
 
 BEFORE_START: Final = (TournamentState.DRAFT, TournamentState.OPEN, TournamentState.CLOSED)
 _PAGE: Final = 5_000
@@ -55,20 +54,6 @@ class AnnouncementInfo:
     tournament_id: int | None
     text: str
     created_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatInfo:
-    """A match that was played again."""
-
-    id: int
-    number: int
-    worker: str
-    repeated_by: str
-    verdict: Verdict
-    entrant: int | None
-    detail: str
-    repeated_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,40 +255,6 @@ class Contests(Submissions):
         query = select(ANNOUNCEMENT).order_by(ANNOUNCEMENT.c.id.desc()).limit(limit)
         with self.read() as connection:
             return [value_of(AnnouncementInfo, row) for row in connection.execute(query)]
-
-    # Repeats -----------------------------------------------------------------------------------------------------
-
-    def add_repeat(
-        self,
-        tournament_id: int,
-        number: int,
-        repeated_by: str,
-        verdict: Verdict,
-        *,
-        entrant: int | None = None,
-        detail: str = "",
-    ) -> None:
-        """Records what came of playing a recorded match again."""
-        with self.write() as connection:
-            query = select(MATCH).where(MATCH.c.tournament_id == tournament_id, MATCH.c.number == number)
-            match = connection.execute(query).one()
-            values = {"tournament_id": tournament_id, "match_id": match.id, "attempt": match.attempt}
-            values |= {"worker": match.worker or "", "repeated_by": repeated_by, "verdict": verdict}
-            values |= {"entrant": entrant, "detail": detail, "repeated_at": clock(connection)}
-            connection.execute(insert(REPEAT).values(values))
-            if verdict is not Verdict.SAME:
-                note(connection, None, str(verdict), f"tournament {tournament_id} match {number}", detail)
-
-    def repeats(self, tournament_id: int) -> list[RepeatInfo]:
-        """Returns all matches that were played again, newest first."""
-        query = (
-            select(REPEAT, MATCH.c.number)
-            .join(MATCH, MATCH.c.id == REPEAT.c.match_id)
-            .where(REPEAT.c.tournament_id == tournament_id)
-            .order_by(REPEAT.c.id.desc())
-        )
-        with self.read() as connection:
-            return [value_of(RepeatInfo, row, verdict=Verdict(row.verdict)) for row in connection.execute(query)]
 
     # Fairness ----------------------------------------------------------------------------------------------------
 

@@ -21,8 +21,18 @@ from kombu.exceptions import OperationalError as BrokerAway
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from tournament.environment import Environment, difference, fingerprint, is_pinned, served
+from tournament.repeat import assign
 from tournament.store import Store
-from tournament.store_cluster import COORDINATOR, Active, active, cancelled_since, never_started, pin_environment
+from tournament.store_cluster import (
+    ALIVE_S,
+    COORDINATOR,
+    Active,
+    active,
+    cancelled_since,
+    never_started,
+    pin_environment,
+)
+from tournament.store_repeats import open_orders, take_order
 from tournament.store_values import LeasedMatch
 from workers.app import PLAY
 from workers.estimates import Estimates
@@ -38,10 +48,10 @@ from workers.tickets import (
     Tickets,
     match_queue,
     source_key,
+    worker_queue,
 )
 
 ANNOUNCE_S: Final = 20.0
-ALIVE_S: Final = 60.0
 FORGET_S: Final = 86_400.0
 CANCELLED_S: Final = 3_600
 SOURCE_S: Final = 7_200
@@ -217,6 +227,7 @@ class Coordinator:
         if not hand_out or self._publisher.results_waiting() > self._pace.results_waiting:
             return 0
         slots = self._slots()
+        self._hand_out_repeats()
         published = 0
         for mark in dict.fromkeys(fingerprint(each.environment) for each in running):
             group = [each for each in running if fingerprint(each.environment) == mark]
@@ -288,6 +299,15 @@ class Coordinator:
                 published += len(matches)
         return published
 
+    def _hand_out_repeats(self) -> None:
+        """Sends what is to be played again to another worker than the one that played it, by a queue of its own."""
+        orders = open_orders(self._store)
+        if not orders:
+            return
+        for order, worker in assign(orders, self._store.workers(), self._store.now() - ALIVE_S):
+            if take_order(self._store, order, worker, self._pace.queue_lease_s):
+                self._send([order.match], worker_queue(worker))
+
     def _packed(self, sha256: str) -> bytes:
         return self._store.source(sha256).pack()
 
@@ -295,17 +315,20 @@ class Coordinator:
         waiting = [(match.id, match.attempt) for match in matches]
         try:
             for part in chunks(matches, self._estimates, self._pace):
-                chunk = Chunk(tuple(self._tickets.issue(match) for match in part))
-                for sha256 in {player.sha256 or "" for _, task in chunk.matches for player in task.players} - {""}:
-                    self._publisher.keep_source(sha256, partial(self._packed, sha256))
-                limit_s = CHUNK_LIMIT_S + max(match_wall_limit_s(task) for _, task in chunk.matches) + GRACE_S
-                self._publisher.publish(queue, chunk, expires_s=self._pace.queue_lease_s, time_limit_s=limit_s)
-                for ticket, _ in chunk.matches:
+                for ticket in self._send(part, queue):
                     waiting.remove(ticket.lease)
                     logger.debug("published", extra=_about(ticket))
         except (redis.RedisError, BrokerAway, OSError):
             self._store.release(waiting)
             raise
+
+    def _send(self, matches: Sequence[LeasedMatch], queue: str) -> list[Ticket]:
+        chunk = Chunk(tuple(self._tickets.issue(match) for match in matches))
+        for sha256 in {player.sha256 or "" for _, task in chunk.matches for player in task.players} - {""}:
+            self._publisher.keep_source(sha256, partial(self._packed, sha256))
+        limit_s = CHUNK_LIMIT_S + max(match_wall_limit_s(task) for _, task in chunk.matches) + GRACE_S
+        self._publisher.publish(queue, chunk, expires_s=self._pace.queue_lease_s, time_limit_s=limit_s)
+        return [ticket for ticket, _ in chunk.matches]
 
 
 def chunks(matches: Sequence[LeasedMatch], estimates: Estimates, pace: Pace) -> list[list[LeasedMatch]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,16 +12,21 @@ from typing import Final
 
 from tournament.environment import Environment, difference, environment, is_pinned
 from tournament.lock import CoordinatorLock
+from tournament.repeat import is_drawn
 from tournament.store import Store
 from tournament.store_cluster import active, pin_environment
+from tournament.store_repeats import order_repeats
 from tournament.store_values import LeasedMatch
 from workers.local import Executor
 from workers.local_run import LocalRun
+from workers.repeat import left_to_us, settle
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import layers_here
 
 WAIT_S: Final = 0.5
 FAILURE_S: Final = 5.0
+REPEATS: Final = 4
+"""Matches that are played again at a time, between two looks for matches that are to be played."""
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +55,9 @@ class FittingStore(Store):
         found: list[LeasedMatch] = []
         for each in active(self):
             if not is_pinned(each.environment):
-                here = {**self._here, "layers": sorted(self._held())}
-                each = pin_environment(self, each, here)  # noqa: PLW2901  # the same one, as it is now
-            held = self._held() if each.environment.get("demands") else ()
-            if reason := difference(each.environment, {**self._here, "layers": held}):
+                each = pin_environment(self, each, self.here())  # noqa: PLW2901  # the same one, as it is now
+            here = self.here() if each.environment.get("demands") else self._here
+            if reason := difference(each.environment, here):
                 if each.id not in self._told:
                     self._told.add(each.id)
                     logger.error("not played here: %s", reason, extra={"tournament": each.id})
@@ -61,10 +66,11 @@ class FittingStore(Store):
                 found += super().lease(limit - len(found), seconds, worker=worker, tournament_id=each.id, now=now)
         return found
 
-    def _held(self) -> frozenset[str]:
+    def here(self) -> Environment:
+        """Returns the environment of this process, with the layers of its sandbox."""
         if self._found is None:
             self._found = self._layers()
-        return self._found
+        return {**self._here, "layers": sorted(self._found)}
 
 
 def play_while(
@@ -107,14 +113,18 @@ def play_while(
             thread.join()
 
 
-def _play(store: Store, executor: Executor, stop: threading.Event) -> None:
+def _play(store: FittingStore, executor: Executor, stop: threading.Event) -> None:
     run = LocalRun(store, executor)
     try:
         while not stop.is_set():
             for played in run.step(WAIT_S):
                 about = {"tournament": played.match.tournament_id, "match": played.match.id}
                 logger.info("played in %.3f s", played.result.play_s, extra={**about, "attempt": played.match.attempt})
+                if is_drawn(store.tournament(played.match.tournament_id), played.match.key):
+                    order_repeats(store, played.match.tournament_id, [played.match.number])
             if not run.busy:
+                for found in settle(store, left_to_us(store)[:REPEATS], executor, socket.gethostname(), store.here):
+                    logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
                 stop.wait(WAIT_S)
     finally:
         run.stop()

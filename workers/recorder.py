@@ -22,10 +22,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from tournament.environment import LAYERS
+from tournament.repeat import is_drawn
 from tournament.results import MatchResult
 from tournament.store import NotFound, Store
 from tournament.store_cluster import COORDINATOR, active
 from tournament.store_queue import HOLDER
+from tournament.store_repeats import REPEATED, answer_order, order_repeats, release_order
 from tournament.store_values import Recorded
 from tournament.wire import checked_result
 from workers.estimates import Estimates
@@ -158,26 +160,36 @@ class Recorder:
         return ticket
 
     def _results(self, message: _Results) -> None:
-        unplayed = [self._ticket(value).lease for value in message.unplayed]
+        unplayed = [self._ticket(value) for value in message.unplayed]
         failures = [(self._ticket(value), str(reason)[:500]) for value, reason in message.failures]
         checked: list[tuple[Ticket, MatchResult]] = []
         for each in message.results:
             ticket = self._ticket(each.ticket)
             try:
-                checked.append((ticket, self._played_again(ticket, {**each.result, "worker": message.worker})))
+                result = self._played_again(ticket, {**each.result, "worker": message.worker})
             except Rejected as error:
                 logger.error("a result that cannot be: %s", error, extra=_about(ticket, message.worker))  # noqa: TRY400
                 failures.append((ticket, f"a result that cannot be: {error}"[:500]))
+                continue
+            if ticket.attempt != REPEATED:
+                checked.append((ticket, result))
+            elif not answer_order(self._store, ticket.match_id, message.worker, [each.digest for each in result.games]):
+                logger.warning("played again by one who was not asked to", extra=_about(ticket, message.worker))
         outcomes = self._store.record([result for _, result in checked])
         for (ticket, result), outcome in zip(checked, outcomes, strict=True):
             self._estimates.observe(ticket.tournament, ticket.entrants, result.play_s)
             level = logging.INFO if outcome in (Recorded.RECORDED, Recorded.DUPLICATE) else logging.WARNING
             logger.log(level, "result: %s", outcome, extra=_about(ticket, message.worker))
+            if outcome is Recorded.RECORDED and is_drawn(self._tickets.tournament(ticket), ticket.key):
+                order_repeats(self._store, ticket.tournament, [ticket.number])
         for ticket, reason in failures:
             logger.warning("failure: %s", reason, extra=_about(ticket, message.worker))
             self._store.fail(*ticket.lease, reason, max_losses=self._max_losses)
         if unplayed:
-            self._store.release(unplayed)
+            self._store.release(ticket.lease for ticket in unplayed)
+        for ticket in (*unplayed, *(ticket for ticket, _ in failures)):
+            if ticket.attempt == REPEATED:
+                release_order(self._store, ticket.match_id, message.worker)
 
     def _played_again(self, ticket: Ticket, data: Mapping[str, Any]) -> MatchResult:
         task = self._tickets.task(ticket)

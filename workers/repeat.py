@@ -1,21 +1,37 @@
-"""Plays recorded matches again on this machine, compares, and records what that says (`tournament.repeat`)."""
+"""The trusted worker: plays recorded matches again on this machine, compares, and records what that says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from tournament.environment import Environment, difference, environment, is_pinned
 from tournament.models_contest import Verdict
-from tournament.repeat import first_difference, verdict_of
-from tournament.replay import GameRecord, document
+from tournament.repeat import first_difference, for_the_trusted, verdict_of
+from tournament.replay import document
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.store import Store
+from tournament.store_cluster import ALIVE_S, COORDINATOR
+from tournament.store_repeats import Order, add_repeat, open_orders, take_order
+from tournament.store_values import EntrantInfo
 from tournament.wire import MatchTask
 from workers.local import Executor
+from workers.sandbox.faults import SandboxFailure
+from workers.sandbox.host import layers_here
 
+LOOK_S: Final = 2.0
 POLL_S: Final = 1.0
+TRUSTED_LEASE_S: Final = 600.0
+_AT_ONCE: Final = 20
+
+Documents = list[dict[str, Any]]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,82 +43,136 @@ class Repeated:
     text: str
 
 
-def repeat_matches(
-    store: Store, tournament_id: int, numbers: Iterable[int], executor: Executor, name: str
+def environment_here() -> Environment:
+    """Returns the environment of this process, with the layers of its sandbox."""
+    return {**environment(), "layers": sorted(layers_here())}
+
+
+def left_to_us(store: Store) -> list[Order]:
+    """Returns what nobody but the trusted worker can settle now."""
+    orders = open_orders(store)
+    return for_the_trusted(orders, store.workers(), store.now() - ALIVE_S) if orders else []
+
+
+def settle(
+    store: Store, orders: Sequence[Order], executor: Executor, host: str, here: Callable[[], Environment]
 ) -> Iterator[Repeated]:
-    """Plays matches again; one that comes out otherwise is played twice more, here, which is the trusted worker.
+    """Plays matches again here, on the trusted worker: once if nobody else did, and twice more where one differs.
 
     Args:
         store: where they are recorded, and what comes of it.
-        tournament_id: of this tournament.
-        numbers: these matches; those without a result are left out.
+        orders: what is to be played again; what somebody else has taken meanwhile is left to him.
         executor: plays them.
-        name: of this machine.
+        host: the name of this machine.
+        here: finds out its environment; under another one a match would differ through nobody's fault, and is left.
     """
-    info, entrants = store.tournament(tournament_id), store.entrants(tournament_id)
-    tasks: dict[int, MatchTask] = {}
-    sources: dict[str, BotSource] = {}
-    for number in numbers:
-        match = store.match(tournament_id, number)
-        players = tuple(entrants[position].player for position in match.entrants)
-        tasks[number] = MatchTask.of(info.secret, match.key, info.rules, info.limits, players, match_id=number)
-        hashes = {each.sha256 for each in players if each.sha256 is not None}
-        sources |= {sha256: store.source(sha256) for sha256 in hashes if sha256 not in sources}
-    again = _play(tasks.values(), sources, executor)
-    for number, task in tasks.items():
-        original = [document(record) for _, record in store.game_records(tournament_id, [number])]
-        if not original or (number, 1) not in again:
-            continue  # it was voided meanwhile, or failed through us, which says nothing
-        repeated = [document(record) for record in _records(task, again[number, 1])]
-        before, after = ([each["digest"] for each in games] for games in (original, repeated))
-        trusted = None
-        if before != after:
-            twice = _play((replace(task, attempt=attempt) for attempt in (2, 3)), sources, executor)
+    if not orders:
+        return
+    name, offered = COORDINATOR + host, here()
+    taken = [each for order in orders if (each := _take(store, order, name, offered)) is not None]
+    hashes = {player.sha256 for each in taken for player in each.task.players}
+    sources = {sha256: store.source(sha256) for sha256 in hashes if sha256 is not None}
+    again = _play([each.task for each in taken if each.order.digests is None], sources, executor)
+    for each in taken:
+        repeated, by = each.order.digests, each.order.given_to
+        if repeated is None:
+            found = again.get((each.task.match_id, each.task.attempt))
+            if found is None:
+                continue  # we failed, which says nothing
+            repeated, by = _digests(found), name
+        trusted: list[Documents] = []
+        if repeated != _digests(each.recorded):
+            twice = _play([replace(each.task, attempt=attempt) for attempt in (1, 2)], sources, executor)
             if len(twice) < 2:
                 continue
-            one, two = ([game.digest for game in twice[number, attempt].games] for attempt in (2, 3))
-            trusted = (one, two)
-        verdict, suspect = verdict_of(before, after, trusted)
-        match = store.match(tournament_id, number)
-        entrant, text = None, ""
-        if verdict is not Verdict.SAME:
-            seating, seat, where = _first(original, repeated)
-            position = match.entrants[task.seats(seating)[seat]]
-            text = f"{entrants[position].text}, seating {seating}, {where}"
-            if verdict is Verdict.NOT_REPEATABLE:
-                entrant = position
-            else:
-                text = f"{suspect} (first {match.worker}, again {name}): {text}"
-        store.add_repeat(tournament_id, number, name, verdict, entrant=entrant, detail=text)
-        yield Repeated(number, verdict, text)
+            trusted = [twice[key] for key in sorted(twice)]
+        yield _record(store, each, by, repeated, trusted)
 
 
-def _first(original: list[dict[str, Any]], repeated: list[dict[str, Any]]) -> tuple[int, int, str]:
-    """Returns seating, seat and place of the first act that is not the same."""
-    for seating, games in enumerate(zip(original, repeated, strict=True), 1):
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What is played again, and the games as they are recorded."""
+
+    order: Order
+    task: MatchTask
+    entrants: Sequence[EntrantInfo]
+    recorded: Documents
+
+
+def _take(store: Store, order: Order, name: str, here: Environment) -> _Taken | None:
+    match = order.match
+    if reason := difference(order.environment, here) if is_pinned(order.environment) else None:
+        logger.error("not played again here: %s", reason, extra={"tournament": match.tournament_id})
+        return None
+    recorded = [document(record) for _, record in store.game_records(match.tournament_id, [match.number])]
+    if not recorded or not take_order(store, order, name, TRUSTED_LEASE_S):
+        return None
+    info, entrants = store.tournament(match.tournament_id), store.entrants(match.tournament_id)
+    players = tuple(entrants[position].player for position in match.entrants)
+    task = MatchTask.of(
+        info.secret, match.key, info.rules, info.limits, players, match_id=match.id, attempt=match.attempt
+    )
+    return _Taken(order, task, entrants, recorded)
+
+
+def _record(store: Store, each: _Taken, by: str, repeated: Sequence[str], trusted: Sequence[Documents]) -> Repeated:
+    match, before = each.order.match, _digests(each.recorded)
+    verdict, suspect = verdict_of(before, repeated, [_digests(games) for games in trusted])
+    entrant, text = None, ""
+    if verdict is Verdict.NOT_REPEATABLE:
+        entrant, text = _first(each, *trusted)
+    elif verdict is Verdict.WORKER:
+        text = f"{suspect} (first {each.order.worker}, again {by})"
+        if _digests(trusted[0]) != before:
+            text += f": {_first(each, each.recorded, trusted[0])[1]}"
+    add_repeat(store, match.tournament_id, match.number, by, verdict, entrant=entrant, detail=text)
+    return Repeated(match.number, verdict, text)
+
+
+def _first(each: _Taken, one: Documents, other: Documents) -> tuple[int, str]:
+    """Returns the position of the entrant whose act is the first that differs, and where that is."""
+    for seating, games in enumerate(zip(one, other, strict=True), 1):
         found = first_difference(*games)
         if found is not None:
-            return seating, *found
+            position = each.order.match.entrants[each.task.seats(seating)[found[0]]]
+            return position, f"{each.entrants[position].text}, seating {seating}, {found[1]}"
     raise ValueError("no act differs: expected other digests to come from other acts")
 
 
-def _records(task: MatchTask, result: MatchResult) -> Iterator[GameRecord]:
-    for game in result.games:
-        yield task.record(game.seating, game.acts, tuple(report.fault for report in game.reports))
+def _digests(games: Documents) -> tuple[str, ...]:
+    return tuple(str(each["digest"]) for each in games)
 
 
 def _play(
-    tasks: Iterable[MatchTask], sources: dict[str, BotSource], executor: Executor
-) -> dict[tuple[int, int], MatchResult]:
-    """Returns the results by match number and attempt; what failed through us is not there."""
-    waiting, out = list(tasks), 0
-    found: dict[tuple[int, int], MatchResult] = {}
-    while waiting or out:
-        while waiting and executor.free > 0:
-            executor.submit(waiting.pop(0), sources)
-            out += 1
+    tasks: Sequence[MatchTask], sources: dict[str, BotSource], executor: Executor
+) -> dict[tuple[int, int], Documents]:
+    """Returns the games by match and attempt; what failed through us is not there."""
+    waiting = {(task.match_id, task.attempt): task for task in tasks}
+    unsent = list(waiting.values())
+    found: dict[tuple[int, int], Documents] = {}
+    while waiting:
+        while unsent and executor.free > 0:
+            executor.submit(unsent.pop(0), sources)
         for ended in executor.poll(POLL_S):
-            out -= 1
+            task = waiting.pop((ended.match_id, ended.attempt))
             if isinstance(ended, MatchResult):
-                found[ended.match_id, ended.attempt] = ended
+                found[ended.match_id, ended.attempt] = [
+                    document(task.record(game.seating, game.acts, tuple(report.fault for report in game.reports)))
+                    for game in ended.games
+                ]
     return found
+
+
+def watch_repeats(store: Store, executor: Callable[[], Executor], host: str, stop: threading.Event) -> None:
+    """Settles what is left to the trusted worker until told to stop; an executor runs only meanwhile."""
+    while not stop.wait(LOOK_S):
+        try:
+            if orders := left_to_us(store)[:_AT_ONCE]:
+                with closing(executor()) as playing:
+                    for found in settle(store, orders, playing, host, environment_here):
+                        logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
+        except SandboxFailure as failure:
+            logger.error("nothing is played again here: %s", failure)  # noqa: TRY400  # its text says what to do
+            return
+        except Exception:  # a database that is away for a while must not end this for good
+            logger.exception("playing again was interrupted")

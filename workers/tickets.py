@@ -49,6 +49,11 @@ def match_queue(environment: Environment) -> str:
     return f"matches.{fingerprint(environment)}"
 
 
+def worker_queue(name: str) -> str:
+    """Returns the queue of one worker alone: for matches that somebody else has played, to be played again."""
+    return f"matches.to.{name}"
+
+
 def why_not(environment: Environment, wanted: Sequence[tuple[int, Environment]]) -> str | None:
     """Says why no running tournament gives work to an environment; None if one does, or if none runs.
 
@@ -75,7 +80,7 @@ class Ticket:
         tournament: the tournament's id.
         match_id: the store's number of the match.
         number: its number in the schedule.
-        attempt: the number of the lease.
+        attempt: the number of the lease; `store_repeats.REPEATED` for a match that is played again.
         key: the match key, which names the bots.
         entrants: positions of its entrants, in the order of the key.
         signature: HMAC-SHA256 over all of these and the deal seed, in hexadecimal.
@@ -158,6 +163,10 @@ class Tickets:
         return MatchTask.of(
             info.secret, ticket.key, info.rules, info.limits, chosen, match_id=ticket.match_id, attempt=ticket.attempt
         )
+
+    def tournament(self, ticket: Ticket) -> TournamentInfo:
+        """Returns the tournament of a ticket as it was when it started."""
+        return self._tournament(ticket.tournament)[0]
 
     def _tournament(self, tournament_id: int) -> tuple[TournamentInfo, tuple[Player, ...]]:
         # What is kept here never changes once a tournament has started, and only then are there leases.

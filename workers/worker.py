@@ -14,7 +14,7 @@ from celery import bootsteps, signals  # type: ignore[import-untyped]
 from tournament.environment import Environment, served
 from workers.app import PLAY, WORKER_OPTIONS, make_app, redis_client, safe_url
 from workers.tasks import Player, RedisBroker, SeatHere, end_unless_told_again, leave_worker
-from workers.tickets import WANTED, match_queue, why_not
+from workers.tickets import WANTED, match_queue, why_not, worker_queue
 
 HELLO_S: Final = 20.0
 
@@ -110,7 +110,7 @@ def run_worker(broker_url: str, *, name: str, hostname: str, slots: int, environ
     signals.worker_process_init.connect(begin, weak=False)
     signals.worker_process_shutdown.connect(end, weak=False)
     signals.setup_logging.connect(leave_logging_alone, weak=False)
-    queue = ",".join(map(match_queue, served(environment)))
+    queue = ",".join([*map(match_queue, served(environment)), worker_queue(name)])
     logger.info("worker with %d slots on %s, queue %s", slots, safe_url(broker_url), queue, extra={"worker": name})
     app.worker_main(
         ["--quiet", "worker", f"--hostname={name}", f"--concurrency={slots}", f"--queues={queue}", *WORKER_OPTIONS]

@@ -19,6 +19,7 @@ from tournament.models import TournamentState
 from tournament.models_contest import Verdict
 from tournament.source import BotSource
 from tournament.store import Store
+from tournament.store_repeats import add_repeat
 from tournament.store_values import NewEntrant
 
 PAGES = ("/", "/standings?tournament=1", "/standings.csv?tournament=1", "/head-to-head?tournament=1",
@@ -144,7 +145,8 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     store.extend(1, ada, 5e9)
     tournament = started(store, 3, TWO)
     play_all(store, tournament)
-    store.add_repeat(tournament, 1, "here", Verdict.WORKER, detail="who played it first: <bot>")
+    add_repeat(store, tournament, 1, "here", Verdict.WORKER, detail="who played it first: <bot>")
+    assert mine.post(f"/admin/contests/{tournament}/repeat", matches="2 3").status_code == 303
     store.disqualify(tournament, 1, "<copied>")
     store.hold(tournament, 5000.0)
     pages = [mine.get(page) for page in ("/admin/contests", "/admin/contests/1", f"/admin/contests/{tournament}")]
@@ -164,6 +166,7 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     assert "It cannot start yet: 1 entrants: expected at least two" in pages[1].text
     assert "may hand in until 2128-" in pages[1].text
     assert "who played it first: &lt;bot&gt;" in pages[2].text
+    assert "2 matches wait to be played again" in pages[2].text
     assert "Publish the standings" in pages[2].text
 
 

@@ -106,14 +106,19 @@ def add_up(counts: Counts, planned: int) -> bool:
     return planned == counts.planned == parts
 
 
-class Program:
-    """A command of ours that runs; its output goes to a file."""
+COMMAND = ("-c", "from tournament.cli import main; main()")
 
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+
+class Program:
+    """A command of ours that runs, or another program in Python; its output goes to a file."""
+
+    def __init__(
+        self, arguments: Sequence[str], environment: Mapping[str, str], log: Path, program: Sequence[str] = COMMAND
+    ) -> None:
         self.log = log
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", "from tournament.cli import main; main()", *arguments],
+                [sys.executable, *program, *arguments],
                 env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -149,10 +154,12 @@ class Cluster:
         self.redis = redis
         self.programs: list[Program] = []
 
-    def _run(self, name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> Program:
-        program = Program(arguments, environment, self.folder / f"{name}.log")
-        self.programs.append(program)
-        return program
+    def _run(
+        self, name: str, arguments: Sequence[str], environment: Mapping[str, str], program: Sequence[str] = COMMAND
+    ) -> Program:
+        started = Program(arguments, environment, self.folder / f"{name}.log", program)
+        self.programs.append(started)
+        return started
 
     def coordinator(self, *options: str) -> Program:
         return self._run(
@@ -167,7 +174,12 @@ class Cluster:
 
     def worker(self, name: str = "worker", slots: int = 1) -> Program:
         url = self.redis.url_of("worker", PASSWORDS["worker"])
-        return self._run(name, ["worker", "--slots", str(slots)], {"TOURNAMENT_BROKER_URL": url})
+        return self._run(name, ["worker", "--slots", str(slots), "--name", name], {"TOURNAMENT_BROKER_URL": url})
+
+    def cheat(self) -> Program:
+        """Starts a worker, `cheat`, that plays other cards than the bots would."""
+        url = self.redis.url_of("worker", PASSWORDS["worker"])
+        return self._run("cheat", [url], {}, ("-m", "tests.servers.cheat"))
 
     def finished(self, tournament: int) -> bool:
         return self.store.counts(tournament).open == 0
