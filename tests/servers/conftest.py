@@ -1,7 +1,7 @@
 """Redis and PostgreSQL for the tests of this folder; see `finder`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import count
 
 import psycopg
@@ -10,6 +10,16 @@ import pytest
 from tests.servers.finder import PrivatePostgres, PrivateRedis, missing, postgres_programs, redis_program
 
 NUMBERS = count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Makes every skip of this folder a failure under REQUIRE_SERVERS=1, whatever its reason."""
+    report = yield
+    if report.skipped and os.environ.get("REQUIRE_SERVERS") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"skipped under REQUIRE_SERVERS=1: {report.longrepr}"
+    return report
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The servers that the tests stand on."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 import redis
 
 from tests.servers import finder
+from tests.servers.cluster import ROOT
 from tests.servers.finder import PrivatePostgres, PrivateRedis
 
 
@@ -67,6 +70,19 @@ def test_without_servers_a_test_fails_where_servers_are_required(monkeypatch: py
     monkeypatch.setenv("REQUIRE_SERVERS", "1")
     with pytest.raises(pytest.fail.Exception, match=r"TEST_REDIS_URL.*install redis.*distributed-test"):
         finder.missing("redis")
+
+
+@pytest.mark.parametrize(("required", "status"), [("1", 1), ("0", 0)])
+def test_no_test_of_this_folder_passes_by_being_skipped_where_servers_are_required(
+    tmp_path: Path, required: str, status: int
+) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.servers.conftest import *\n")
+    (tmp_path / "test_it.py").write_text("import pytest\ndef test_it(): pytest.skip('no openssl')\n")
+    environment = {**os.environ, "REQUIRE_SERVERS": required, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout
+    assert "no openssl" in done.stdout or not status
 
 
 def test_where_no_program_is_installed_the_wheels_are_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

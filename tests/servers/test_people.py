@@ -8,6 +8,7 @@ import pytest
 
 from tests.people.people import RANDOM, contestant, organiser, submit
 from tests.people.test_store_people import *  # noqa: F403
+from tests.people.test_store_people import open_doors
 from tests.people.test_submissions import *  # noqa: F403
 from tests.servers.test_store import TABLES, database
 from tournament.models_people import InviteKind
@@ -31,6 +32,16 @@ def store_url(database: str) -> str:
 def store(store_url: str) -> Iterator[Store]:
     with Store(store_url) as store:
         yield store
+
+
+def test_nothing_that_opens_a_door_is_stored(store: Store) -> None:
+    secrets, content = open_doors(store), b""
+    with psycopg.connect(store.url.replace("+psycopg", "")) as connection:
+        for table in f"{TABLES}, {PEOPLE}".split(", "):
+            with connection.cursor().copy(f"COPY {table} TO STDOUT".encode()) as rows:
+                content += b"".join(rows)
+    assert b"Org" in content
+    assert not any(secret in content or secret.hex().encode() in content for secret in secrets)
 
 
 def test_sixty_who_join_at_once_are_sixty_accounts_and_no_more(store: Store) -> None:
