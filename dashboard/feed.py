@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator  # FastAPI reads the handler's annotation
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -20,6 +20,7 @@ from dashboard.site import StreamSiteDep
 from tournament.store_values import Topic
 
 if TYPE_CHECKING:
+    from dashboard.site import Site
     from tournament.store import Store
     from tournament.store_values import EventInfo
 
@@ -135,7 +136,6 @@ async def stream_events(
             yield ServerSentEvent(event="standings", id=str(last), data={"tournament": tournament_id})
 
 
-async def _progress(site: Any, tournament_id: int, event_id: int, retry: int | None = None) -> ServerSentEvent:
-    counts = await asyncio.to_thread(site.store.counts, tournament_id)
-    data = {name: getattr(counts, name) for name in ("planned", "finished", "running", "queued", "failed", "cancelled")}
+async def _progress(site: Site, tournament_id: int, event_id: int, retry: int | None = None) -> ServerSentEvent:
+    data = asdict(await asyncio.to_thread(site.progress, tournament_id))
     return ServerSentEvent(event="progress", id=str(event_id), data=data, retry=retry)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dashboard.charts import Bar, bar, interval_scale
+from dashboard.charts import Bar, interval_scale
 from tournament.ratings import Block
 from tournament.schedule import games_per_match
-from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, Standing, rate
+from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, rate
 
 if TYPE_CHECKING:
     from dashboard.site import Contest, Site
-    from tournament.store_values import Figures, ScoreBlock
+    from tournament.store_values import Figures
 
 CHECKPOINTS = 32  # at most so many points in a history
 MANY_BOTS = 60
@@ -78,7 +78,8 @@ def _field(site: Site, contest: Contest) -> Field:
     figures = site.store.figures(contest.info.id)
     names = [entrant.text for entrant in contest.entrants]
     if names:
-        ladder = rate(names, [_block(each) for each in figures.blocks], anchor_of(contest))
+        blocks = [Block(each.entrants, each.games, each.matches, each.sums, each.products) for each in figures.blocks]
+        ladder = rate(names, blocks, anchor_of(contest))
     else:  # it has not started
         ladder = replace(rate(["nobody"], ()), names=(), rows=())
     cells = {(cell.first, cell.second): cell for cell in ladder.cells()}
@@ -90,10 +91,6 @@ def _field(site: Site, contest: Contest) -> Field:
 def anchor_of(contest: Contest) -> str:
     """Name the bot that shows 1500."""
     return contest.info.anchor or HOUSE_ANCHOR
-
-
-def _block(sums: ScoreBlock) -> Block:
-    return Block(sums.entrants, sums.games, sums.matches, sums.sums, sums.products)
 
 
 def cell_of(field: Field, one: int, other: int) -> Cell | None:
@@ -108,19 +105,21 @@ def cell_of(field: Field, one: int, other: int) -> Cell | None:
 
 def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[StandingRow, ...]:
     """Make the rows of the standings in their order: ranked bots, then the provisional ones."""
-    scale = interval_scale(
-        [(row.rating if row.low is None else row.low, row.rating if row.high is None else row.high)
-         for row in ladder.rows if row.matches]
-    )  # fmt: skip
-    per_match = _games_per_match(contest)
+    ends = [
+        (row.rating if row.low is None else row.low, row.rating if row.high is None else row.high)
+        for row in ladder.rows
+    ]
+    scale = interval_scale([pair for row, pair in zip(ladder.rows, ends, strict=True) if row.matches])
+    rules = contest.info.rules
+    per_match = games_per_match(rules, min(max(2, len(contest.entrants)), rules.side_count))
     rows = []
-    for row in ladder.rows:
+    for row, (low, high) in zip(ladder.rows, ends, strict=True):
         entrant, totals = contest.entrants[row.entrant], figures.totals[row.entrant]
         tally = totals.tally
-        low, high = (row.rating if end is None else end for end in (row.low, row.high))
+        span = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
         rows.append(
             StandingRow(
-                rank=_rank(row),
+                rank="" if row.provisional else span,
                 rank_low=row.rank_low,
                 rank_high=row.rank_high,
                 bot=entrant.name,
@@ -140,22 +139,10 @@ def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[
                 contracts=sum(tally.bids),
                 contracts_made=sum(tally.made),
                 faults=totals.faults,
-                bar=bar(scale, low, row.rating, high),
+                bar=Bar(scale.at(low), scale.at(row.rating), scale.at(high), scale.at(1500.0)),
             )
         )
     return tuple(rows)
-
-
-def _games_per_match(contest: Contest) -> int:
-    """Give how many games a match of this tournament has."""
-    rules = contest.info.rules
-    return games_per_match(rules, min(max(2, len(contest.entrants)), rules.side_count))
-
-
-def _rank(row: Standing) -> str:
-    if row.provisional:
-        return ""
-    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
 
 
 def checkpoint_step(last_order: int, entrant_count: int) -> int:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from fastapi import APIRouter, Depends, Query, Request
-from starlette.responses import HTMLResponse, Response
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
 
 from dashboard.match_view import DealRow, deal_rows
-from dashboard.recorded import load_games, match_id, seating_words
+from dashboard.recorded import load_games, match_id, seating_names
 from dashboard.replay_words import FAULT_WORDS, result_words
-from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
-from dashboard.web import csv_text, download, fraction
+from dashboard.site import BotRef, Contest, SiteDep, TournamentRef, shown
+from dashboard.web import csv_file, download, fraction
 from tournament import seeds
 from tournament.models import MatchState
 from tournament.replay import to_line
@@ -21,8 +21,7 @@ from tournament.results import comparisons
 from tournament.store_values import MatchFilter
 
 if TYPE_CHECKING:
-    from dashboard.recorded import LoadedGame
-    from tournament.store_values import GameInfo, MatchInfo
+    from tournament.store_values import MatchInfo
 
 PAGE = 50
 STATE_WORDS = {
@@ -182,14 +181,15 @@ def list_filter(
     return ListFilter(bot[:80], versus[:80], state, number, faults)
 
 
-FilterDep = Annotated[ListFilter, Depends(list_filter)]
-
-
 def match_list(
-    site: Site, chosen: ListFilter, tournament_id: int | None, after: int | None, before: int | None
+    site: SiteDep,
+    chosen: Annotated[ListFilter, Depends(list_filter)],
+    tournament: int | None = None,
+    after: int | None = None,
+    before: int | None = None,
 ) -> MatchList:
-    """Make one page of the list: what the page and the API show."""
-    contest = site.contest(tournament_id)
+    """List matches in the order of the schedule, 50 at a time; `earlier` goes back as `before`, `later` as `after`."""
+    contest = site.contest(tournament)
     named = [contest.find(name) for name in (chosen.bot, chosen.versus) if name]
     found: list[MatchInfo] = []
     total = 0
@@ -218,20 +218,20 @@ def match_list(
     )
 
 
-def match_page(site: Site, text: str) -> MatchPage:
-    """Make the page of a match."""
-    contest, match = site.match(text)
+def match_page(site: SiteDep, match_id: str) -> MatchPage:
+    """Give a match with its games deal by deal, by tournament and number, like 1-17."""
+    contest, match = site.match(match_id)
     info = contest.info
     done = match.state is MatchState.DONE
     loaded = load_games(site, contest, match) if done else {}
     faults = site.store.faults(info.id, match_id=match.id) if match.faults else []
-    points = taken(contest, match)
-    winner = points.index(max(points)) if points and points.count(max(points)) == 1 else None
+    row, names = match_row(contest, match), seating_names(contest, match)
+    best = [entrant for entrant, points in enumerate(row.taken) if points == max(row.taken)]
     documents = {seating: game.document for seating, game in loaded.items()}
-    rows = deal_rows(info.rules, len(match.entrants), documents, winner)
+    deals = deal_rows(info.rules, len(match.entrants), documents, best[0] if len(best) == 1 else None)
     return MatchPage(
         tournament=contest.ref,
-        match=match_row(contest, match),
+        match=row,
         key=match.key,
         commitment=info.commitment,
         seed=seeds.deal_seed(info.secret, match.key) if done else None,
@@ -240,9 +240,23 @@ def match_page(site: Site, text: str) -> MatchPage:
         attempt=match.attempt,
         error=match.error,
         started_at=moment(match.started_at),
-        columns=tuple(_column(contest, match, game, loaded.get(game.seating)) for game in site.store.games(match.id)),
-        deals=rows,
-        deciding=next((row for row in rows if row.deciding), None),
+        columns=tuple(
+            GameColumn(
+                game_id=f"{row.id}-{game.seating}",
+                seating=game.seating,
+                seats=names[game.seating - 1],
+                end=str(game.end),
+                scores=game.scores,
+                deals=game.deals,
+                digest=game.digest,
+                replay=game.seating in loaded,
+                words=result_words(loaded[game.seating].document) if game.seating in loaded else "",
+                problem=loaded[game.seating].problem if game.seating in loaded else "",
+            )
+            for game in site.store.games(match.id)
+        ),
+        deals=deals,
+        deciding=next((deal for deal in deals if deal.deciding), None),
         verified=sum(not game.problem for game in loaded.values()),
         faults=tuple(
             MatchFault(
@@ -265,40 +279,8 @@ def match_page(site: Site, text: str) -> MatchPage:
     )
 
 
-def _column(contest: Contest, match: MatchInfo, game: GameInfo, loaded: LoadedGame | None) -> GameColumn:
-    return GameColumn(
-        game_id=f"{match_id(match)}-{game.seating}",
-        seating=game.seating,
-        seats=seating_words(contest, match, game.seating),
-        end=str(game.end),
-        scores=game.scores,
-        deals=game.deals,
-        digest=game.digest,
-        replay=loaded is not None,
-        words=result_words(loaded.document) if loaded else "",
-        problem=loaded.problem if loaded else "",
-    )
-
-
-@router.get("/matches", name="matches")
-def show_matches(
-    request: Request,
-    site: SiteDep,
-    chosen: FilterDep,
-    tournament: int | None = None,
-    after: int | None = None,
-    before: int | None = None,
-) -> HTMLResponse:
-    """Show a page of the list of matches."""
-    return site.renderer.html(request, match_list(site, chosen, tournament, after, before))
-
-
-@router.get("/matches.csv", name="matches_csv")
-def matches_csv(
-    site: SiteDep, chosen: FilterDep, tournament: int | None = None, after: int | None = None, before: int | None = None
-) -> Response:
+def matches_csv(listed: Annotated[MatchList, Depends(match_list)]) -> Response:
     """Give the same page of matches as CSV."""
-    listed = match_list(site, chosen, tournament, after, before)
     header = ("match", "round", "state", "bots", "taken", "games", "faults", "recorded_at")
     rows = (
         (
@@ -309,14 +291,13 @@ def matches_csv(
             " ".join(fraction(points) for points in row.taken),
             row.games,
             row.faults,
-            row.recorded_at.isoformat() if row.recorded_at else None,
+            row.recorded_at and row.recorded_at.isoformat(),
         )
         for row in listed.items
     )
-    return download(csv_text(header, rows), "matches.csv", "text/csv; charset=utf-8")
+    return csv_file("matches.csv", header, rows)
 
 
-@router.get("/matches/{match_id}.jsonl", name="match_documents")
 def match_documents(site: SiteDep, match_id: str) -> Response:
     """Give the replay documents of a match, a line each."""
     loaded = load_games(site, *site.match(match_id))
@@ -324,7 +305,7 @@ def match_documents(site: SiteDep, match_id: str) -> Response:
     return download(lines, f"match-{match_id}.jsonl", "application/jsonl")
 
 
-@router.get("/matches/{match_id}", name="match")
-def show_match(request: Request, site: SiteDep, match_id: str) -> HTMLResponse:
-    """Show one match."""
-    return site.renderer.html(request, match_page(site, match_id))
+router.add_api_route("/matches", shown(match_list), name="matches")
+router.add_api_route("/matches.csv", matches_csv, name="matches_csv")
+router.add_api_route("/matches/{match_id}.jsonl", match_documents, name="match_documents")
+router.add_api_route("/matches/{match_id}", shown(match_page), name="match")

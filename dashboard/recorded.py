@@ -99,11 +99,13 @@ def decision_times(document: Document, timings: bytes) -> dict[tuple[int, int, i
     return found
 
 
-def seating_words(contest: Contest, match: MatchInfo, seating: int) -> str:
-    """Name who sits where in a seating, for link titles."""
-    seats = seatings(contest.info.rules, len(match.entrants))[seating - 1]
-    texts = (contest.entrants[match.entrants[place]].text for place in seats)
-    return ", ".join(f"{seat}: {text}" for seat, text in enumerate(texts))
+def seating_names(contest: Contest, match: MatchInfo) -> tuple[str, ...]:
+    """Say for each seating of a match who sits where, as in ``0: ada:1, 1: bob:2``."""
+    texts = [contest.entrants[place].text for place in match.entrants]
+    return tuple(
+        ", ".join(f"{seat}: {texts[place]}" for seat, place in enumerate(seats))
+        for seats in seatings(contest.info.rules, len(texts))
+    )
 
 
 def score_chart(document: Document) -> LineChart | None:

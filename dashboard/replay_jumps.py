@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from dashboard.replay_steps import DECISIONS, Document, Step, StepKind, faults_of, steps_of
 
@@ -20,6 +20,11 @@ class Place:
     step: int = 0
     view: int | None = None
 
+    @property
+    def at(self) -> tuple[int, int, int]:
+        """Where it is in the game."""
+        return self.deal, self.attempt, self.step
+
 
 @dataclass(frozen=True, slots=True)
 class Jump:
@@ -33,10 +38,8 @@ class Jump:
 
 def deal_position(document: Document, deal: int, attempt: int) -> int | None:
     """Find a deal in the document's list."""
-    for position, entry in enumerate(document["deals"]):
-        if (entry["deal"], entry["attempt"]) == (deal, attempt):
-            return position
-    return None
+    places = [(entry["deal"], entry["attempt"]) for entry in document["deals"]]
+    return places.index((deal, attempt)) if (deal, attempt) in places else None
 
 
 def jumps_of(document: Document, position: int, steps: Sequence[Step], place: Place) -> tuple[Jump, ...]:
@@ -44,7 +47,7 @@ def jumps_of(document: Document, position: int, steps: Sequence[Step], place: Pl
     last = len(steps) - 1
 
     def at(index: int | None) -> Place | None:
-        return None if index is None else Place(place.deal, place.attempt, index, place.view)
+        return None if index is None else replace(place, step=index)
 
     def other_deal(offset: int) -> Place | None:
         if not 0 <= position + offset < len(document["deals"]):
@@ -57,6 +60,7 @@ def jumps_of(document: Document, position: int, steps: Sequence[Step], place: Pl
         fits = (i for i in indices if steps[i].kind in kinds and not (mine and place.view not in (None, steps[i].seat)))
         return next(fits, None)
 
+    earlier_fault, later_fault = _fault_jumps(document, place)
     tricks = frozenset({StepKind.TRICK, StepKind.SCORE})
     starts = frozenset({StepKind.TRICK, StepKind.DEAL})
     return (
@@ -69,27 +73,25 @@ def jumps_of(document: Document, position: int, steps: Sequence[Step], place: Pl
         Jump("b", "previous deal", "deal −", other_deal(-1)),
         Jump("n", "next deal", "deal +", other_deal(1)),
         Jump("d", "next decision", "decision", at(seek(DECISIONS, forward=True, mine=True))),
-        Jump("F", "previous fault", "fault −", _fault_jump(document, place, forward=False)),
-        Jump("f", "next fault", "fault +", _fault_jump(document, place, forward=True)),
+        Jump("F", "previous fault", "fault −", earlier_fault),
+        Jump("f", "next fault", "fault +", later_fault),
     )
 
 
-def fault_places(document: Document, view: int | None = None) -> list[Place]:
-    """Give the places of a game's faults in order; a fault of a game without deals has none."""
-    places = []
+def fault_places(document: Document) -> list[tuple[dict[str, Any], Place | None]]:
+    """Give the faults of a game in order, each with its place if a deal had begun."""
+    found = []
     for fault in faults_of(document):
         position = deal_position(document, fault["deal"], fault["attempt"])
-        if position is None:
-            continue
-        for index, step in enumerate(steps_of(document, position)):
-            if step.kind is StepKind.FAULT and step.seat == fault["seat"]:
-                places.append(Place(fault["deal"], fault["attempt"], index, view))
-    return places
+        steps = steps_of(document, position) if position is not None else []
+        here = (i for i, step in enumerate(steps) if step.kind is StepKind.FAULT and step.seat == fault["seat"])
+        index = next(here, None)
+        found.append((fault, None if index is None else Place(fault["deal"], fault["attempt"], index)))
+    return found
 
 
-def _fault_jump(document: Document, place: Place, forward: bool) -> Place | None:
-    here = (place.deal, place.attempt, place.step)
-    found = fault_places(document, place.view)
-    if forward:
-        return next((fault for fault in found if (fault.deal, fault.attempt, fault.step) > here), None)
-    return next((fault for fault in reversed(found) if (fault.deal, fault.attempt, fault.step) < here), None)
+def _fault_jumps(document: Document, here: Place) -> tuple[Place | None, Place | None]:
+    """Find the last fault before a place and the first after it."""
+    places = [replace(place, view=here.view) for _, place in fault_places(document) if place]
+    before = (place for place in reversed(places) if place.at < here.at)
+    return next(before, None), next((place for place in places if place.at > here.at), None)

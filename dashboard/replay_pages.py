@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from markupsafe import Markup
@@ -12,10 +12,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dashboard.auth import signed_in
 from dashboard.charts import LineChart
-from dashboard.recorded import LoadedGame, load_games, match_id, seating_words
+from dashboard.recorded import LoadedGame, load_games, seating_names
 from dashboard.replay_jumps import Place, deal_position, fault_places
-from dashboard.replay_steps import DECISIONS, Document, StepKind, faults_of, steps_of
-from dashboard.replay_text import strip_tokens, to_text
+from dashboard.replay_steps import DECISIONS, Document, StepKind, notation, steps_of
+from dashboard.replay_text import to_text
 from dashboard.replay_view import GameView, StepLink, game_view
 from dashboard.replay_words import FAULT_WORDS, bot_names, result_words
 from dashboard.site import Site, SiteDep
@@ -25,58 +25,32 @@ from tournament.models import MatchState
 from tournament.replay import to_line
 from tournament.store import NotFound
 
-if TYPE_CHECKING:
-    from dashboard.site import Contest
-    from tournament.store_values import MatchInfo
-
 router = APIRouter()
 PROBE = "s"  # begins the names of probes, which belong to submissions and not to matches
 FINISHED_AGE_S = 600  # a recorded game changes only when it is made void, which is rare and shown soon enough
 
 
 @dataclass(frozen=True, slots=True)
-class OtherGame:
-    """A game of the same match."""
-
-    game_id: str
-    seating: int
-    words: str
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """A step in the table, with the processor time of a decision."""
-
-    link: StepLink
-    ms: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class RivalToken:
-    """A token of the same deal in another seating."""
-
-    token: str
-    kind: str
-    differs: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ReplayPart:
-    """The part of the page that changes from step to step."""
+    """The part of the page that changes from step to step.
+
+    ``seatings`` says who sits where in each game of the match; ``rival`` is the same deal in the seating to compare
+    with as kind and token of each step, which begins to differ at the index ``differs``.
+    """
 
     template: ClassVar[str] = "_replay.html"
     title: str
-    game_id: str
+    match_id: str
+    seating: int
     v: GameView
-    others: tuple[OtherGame, ...]
+    seatings: tuple[str, ...]
     compare: int
-    rival: tuple[RivalToken, ...]
-    rows: tuple[StepRow, ...]
+    rival: tuple[tuple[str, str], ...]
+    differs: int | None
+    rows: tuple[StepLink, ...]
     has_times: bool
     slowest_first: bool
     chart: LineChart | None
-    file_name: str
     act: int
 
 
@@ -124,20 +98,12 @@ def parse_view(hands: str, players: int) -> int | None:
     return int(hands)
 
 
-def other_games(contest: Contest, match: MatchInfo, seating: int) -> tuple[OtherGame, ...]:
-    """List all games of a match."""
-    return tuple(
-        OtherGame(f"{match_id(match)}-{number}", number, seating_words(contest, match, number), number == seating)
-        for number in range(1, match.games + 1)
-    )
-
-
 def make_part(
-    game_id: str,
+    match_id: str,
     loaded: Mapping[int, LoadedGame],
     seating: int,
     place: Place,
-    others: tuple[OtherGame, ...],
+    seatings: tuple[str, ...] = (),
     *,
     compare: int = 0,
     slowest_first: bool = False,
@@ -151,57 +117,36 @@ def make_part(
     document = game.document
     if not document["deals"]:
         return None
-    view = game_view(document, place)
+    view = game_view(document, place, game.times)
     if view is None:
         last = document["deals"][-1]["deal"]
         raise HTTPException(404, f"This game has no deal {place.deal}, attempt {place.attempt}; deals 1 to {last}.")
-    rows = tuple(
-        StepRow(link, _ms(game.times.get((place.deal, place.attempt, link.act if link.act is not None else -1))))
-        for link in view.strip
-    )
-    if slowest_first:
-        rows = tuple(sorted(rows, key=lambda row: -(row.ms or 0)))
-    rival = loaded.get(compare) if place.view is None and compare != seating else None
+    rival: tuple[tuple[str, str], ...] = ()
+    if place.view is None and compare != seating and compare in loaded:
+        rival = _tokens(loaded[compare].document, place)
+    pairs = enumerate(zip(_tokens(document, place), rival, strict=False) if rival else ())
     names = " – ".join(dict.fromkeys(bot_names(document)))
     return ReplayPart(
         title=f"Deal {place.deal}, step {view.place.step}: {names}",
-        game_id=game_id,
+        match_id=match_id,
+        seating=seating,
         v=view,
-        others=others,
+        seatings=seatings,
         compare=compare if rival else 0,
-        rival=_rival(document, rival.document, place) if rival else (),
-        rows=rows,
+        rival=rival,
+        differs=next((index for index, (mine, other) in pairs if mine != other), None),
+        rows=tuple(sorted(view.strip, key=lambda row: -(row.ms or 0))) if slowest_first else view.strip,
         has_times=bool(game.times),
         slowest_first=slowest_first,
         chart=game.chart,
-        file_name=f"game-{game_id}.json",
         act=view.strip[view.place.step].act or 0,
     )
 
 
-def _ms(micros: int | None) -> float | None:
-    return None if micros is None else micros / 1000
-
-
-def _rival(mine: Document, other: Document, place: Place) -> tuple[RivalToken, ...]:
-    """Give the strip of the same deal in another seating with the first difference marked."""
-    here, there = (deal_position(document, place.deal, place.attempt) for document in (mine, other))
-    if here is None or there is None:
-        return ()
-    ours, theirs = strip_tokens(mine, here), strip_tokens(other, there)
-    first = next((index for index, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
-    return tuple(RivalToken(token, kind, index == first) for index, (kind, token) in enumerate(theirs))
-
-
-def _fault_lines(document: Document) -> tuple[FaultLine, ...]:
-    places = {(place.deal, place.attempt, place.step): place for place in fault_places(document)}
-    by_seat = iter(places.values())
-    lines = []
-    for fault in faults_of(document):
-        where = next(by_seat, None) if document["deals"] else None
-        words = FAULT_WORDS[fault["kind"]]
-        lines.append(FaultLine(bot_names(document)[fault["seat"]], fault["seat"], words, where))
-    return tuple(lines)
+def _tokens(document: Document, place: Place) -> tuple[tuple[str, str], ...]:
+    """Give kind and token of every step of a deal; nothing for a deal that the game does not have."""
+    position = deal_position(document, place.deal, place.attempt)
+    return () if position is None else tuple((step.kind, notation(step)) for step in steps_of(document, position))
 
 
 @router.get("/games/{game}/replay", name="replay")
@@ -220,7 +165,7 @@ def show_replay(
 ) -> Response:
     """Show a step of a game, as a page or as the page's part."""
     match_text, seating = parse_game(game)
-    others: tuple[OtherGame, ...] = ()
+    names: tuple[str, ...] = ()
     if game.startswith(PROBE):
         loaded, heading = {seating: one_probe(request, site, match_text, seating)}, f"Probe {seating}"
     else:
@@ -228,13 +173,13 @@ def show_replay(
         if match.state is not MatchState.DONE:
             return RedirectResponse(site.renderer.url_for("match", match_id=match_text), 303)
         loaded, heading = load_games(site, contest, match), f"Match {match.number}, seating {seating}"
-        others = other_games(contest, match, seating)
+        names = seating_names(contest, match)
     if seating not in loaded:
         raise HTTPException(404, f"There is no replay of seating {seating} of match {match_text}.")
     written = loaded[seating].document
     step = step if act is None else step_at_act(written, deal, attempt, act)
     place = Place(deal, attempt, step, parse_view(hands, len(written["players"])))
-    made = make_part(game, loaded, seating, place, others, compare=compare, slowest_first=sort == "time")
+    made = make_part(match_text, loaded, seating, place, names, compare=compare, slowest_first=sort == "time")
     markup = site.renderer.text(request, made) if made else "<p>No card was dealt in this game.</p>"
     if part:
         return HTMLResponse(markup, headers={"cache-control": f"private, max-age={FINISHED_AGE_S}"})
@@ -247,7 +192,10 @@ def show_replay(
         submission_id=match_text.removeprefix(PROBE) if game.startswith(PROBE) else "",
         verified=not loaded[seating].problem,
         problem=loaded[seating].problem,
-        faults=_fault_lines(written),
+        faults=tuple(
+            FaultLine(bot_names(written)[fault["seat"]], fault["seat"], FAULT_WORDS[fault["kind"]], where)
+            for fault, where in fault_places(written)
+        ),
         part=Markup(markup),  # noqa: S704  # our own template made it, autoescaped
     )
     return site.renderer.html(request, page, max_age_s=0)

@@ -7,12 +7,8 @@ discarded, ``2!timeout-cpu`` (a fault of seat 2). ``|`` stands before every tric
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from dashboard.replay_steps import Document, StepKind, notation, steps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HEADING = "# smear-replay-text/1"
 POINTS = ("high", "low", "jack", "game")
@@ -49,8 +45,3 @@ def _acts_line(document: Document, position: int) -> str:
 
 def _compact(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def strip_tokens(document: Document, position: int) -> Sequence[tuple[str, str]]:
-    """Give kind and token of every step of a deal, for comparing two seatings."""
-    return [(str(step.kind), notation(step)) for step in steps_of(document, position)]

@@ -6,7 +6,9 @@ all, so that they cannot be in the markup.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dashboard.replay_jumps import Jump, Place, deal_position, jumps_of
@@ -27,10 +29,13 @@ from tournament.cards import PIPS, TEXTS
 from tournament.rules import Rules, Win
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tournament.deal import Deal
 
+Times = Mapping[tuple[int, int, int], int]
+"""Microseconds of decisions by deal, attempt and act."""
+NO_TIMES: Times = MappingProxyType({})
 POSITIONS = {2: ("south", "north"), 3: ("south", "west", "east"), 4: ("south", "west", "north", "east")}
 
 
@@ -93,25 +98,28 @@ class PointView:
 
 @dataclass(frozen=True, slots=True)
 class StepLink:
-    """One step in the strip and in the table of steps; ``token`` is empty where the view may not know it."""
+    """One step in the strip and in the table of steps; ``token`` is empty where the view may not know it.
+
+    ``ms`` is the processor time of a decision, where it was kept.
+    """
 
     index: int
     kind: str
     seat: int
     token: str
-    decision: bool
     legal_count: int | None
     act: int | None
     warning: bool
+    ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class DealLink:
-    """A deal of the game; score after it per side, None while unknown."""
+    """A deal of the game; score after it per side, empty while unknown."""
 
     deal: int
     attempt: int
-    scores: tuple[int, ...] | None
+    scores: tuple[int, ...]
     bid: str
     faulty: bool
 
@@ -146,13 +154,13 @@ class GameView:
     target: int
 
 
-def game_view(document: Document, place: Place) -> GameView | None:
+def game_view(document: Document, place: Place, times: Times = NO_TIMES) -> GameView | None:
     """Make the view of a place; a step out of range is clamped, an unknown deal gives None."""
     position = deal_position(document, place.deal, place.attempt)
     if position is None:
         return None
     steps = steps_of(document, position)
-    place = Place(place.deal, place.attempt, max(0, min(place.step, len(steps) - 1)), place.view)
+    place = replace(place, step=max(0, min(place.step, len(steps) - 1)))
     step = steps[place.step]
     rules = step.deal.rules
     open_cards = place.view is None
@@ -162,7 +170,7 @@ def game_view(document: Document, place: Place) -> GameView | None:
     before = _scores_before(document, position)
     after = document["deals"][position].get("scores") if step.kind is StepKind.SCORE else None
     sides = side_names(document)
-    shown_taken = step.deal.taken if knows_discards else ()
+    faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
     return GameView(
         place=place,
         last_step=len(steps) - 1,
@@ -173,7 +181,7 @@ def game_view(document: Document, place: Place) -> GameView | None:
         trump="CDHS"[step.deal.trump] if step.deal.trump >= 0 else None,
         led="CDHS"[step.table[0][1] // 13] if step.table else None,
         undealt=tuple(TEXTS[card] for card in step.deal.undealt) if open_cards else (),
-        taken=tuple(TEXTS[card] for card in shown_taken),
+        taken=tuple(TEXTS[card] for card in step.deal.taken) if knows_discards else (),
         discards=tuple(TEXTS[card] for card in step.deal.discards) if knows_discards else (),
         contract=_contract(document, step),
         needs=needs_words(step, points),
@@ -182,8 +190,17 @@ def game_view(document: Document, place: Place) -> GameView | None:
         pips=tuple(pips),
         scores=tuple(after or before),
         tricks=tuple(_trick(number, step.deal) for number in range(1, step.tricks + 1)),
-        strip=tuple(_link(steps, index, place) for index in range(len(steps))),
-        deals=deal_links(document),
+        strip=tuple(_link(each, index, place, times) for index, each in enumerate(steps)),
+        deals=tuple(
+            DealLink(
+                entry["deal"],
+                entry["attempt"],
+                tuple(entry.get("scores", ())),
+                "" if entry["bidder"] is None else f"{entry['bidder']}:{entry['bid']}",
+                (entry["deal"], entry["attempt"]) in faulty,
+            )
+            for entry in document["deals"]
+        ),
         jumps=jumps_of(document, position, steps, place),
         legal_words=_legal_words(step, place.view),
         must_bid=tuple(
@@ -242,27 +259,20 @@ def _hand(dealt: Deal, step: Step, seat: int, open_cards: bool) -> list[CardView
     held = set(deal.hands[seat])
     on_table = {card for _seat_of, card in step.table}
     options: set[int] = set()
-    if step.seat == seat and step.kind in (StepKind.PLAY, StepKind.DISCARD, StepKind.FAULT):
+    if step.seat == seat and step.kind in (StepKind.PLAY, StepKind.DISCARD, StepKind.FAULT) and deal.phase != 0:
         for action in step.legal:
-            options.update(action if isinstance(action, tuple) else () if step.deal.phase == 0 else (action,))
+            options.update(action if isinstance(action, tuple) else (action,))
     chosen = step.action if isinstance(step.action, tuple) else (step.action,)
-    decided = step.seat == seat and step.kind in (StepKind.PLAY, StepKind.DISCARD)
+    decided = open_cards and step.seat == seat and step.kind in (StepKind.PLAY, StepKind.DISCARD)
     views = []
     for card in cards:
         gone = "" if card in held else "discarded" if card in deal.discards else "played"
-        seen = open_cards or gone == "played"
-        if not seen:
+        if not (open_cards or gone == "played"):
             views.append(CardView(None, gone))
             continue
-        views.append(
-            CardView(
-                TEXTS[card],
-                "on the table" if gone and card in on_table else gone,
-                legal=open_cards and card in options,
-                trump=deal.trump == card // 13,
-                chosen=decided and card in chosen and open_cards,
-            )
-        )
+        state = "on the table" if gone and card in on_table else gone
+        legal = open_cards and card in options
+        views.append(CardView(TEXTS[card], state, legal, deal.trump == card // 13, decided and card in chosen))
     return views
 
 
@@ -296,20 +306,21 @@ def _contract(document: Document, step: Step) -> str:
     return f"{name} in seat {deal.bidder} {'bids' if deal.phase == 0 else 'bid'} {deal.bid}"
 
 
-def _link(steps: Sequence[Step], index: int, place: Place) -> StepLink:
+def _link(step: Step, index: int, place: Place, times: Times) -> StepLink:
     """Make the link of a step; a view of one seat knows no later step and no hidden card."""
-    step = steps[index]
     mine = place.view in (None, step.seat)
     known = place.view is None or index <= place.step
+    decision = step.kind in DECISIONS
+    micros = times.get((place.deal, place.attempt, step.before)) if decision else None
     return StepLink(
         index=index,
         kind=str(step.kind) if known else "later step",
         seat=step.seat if known else -1,
         token=notation(step, visible=mine) if known else "",
-        decision=step.kind in DECISIONS and known,
-        legal_count=len(step.legal) if step.kind in DECISIONS and mine and known else None,
-        act=step.before if step.kind in DECISIONS else None,
+        legal_count=len(step.legal) if decision and mine and known else None,
+        act=step.before if decision else None,
         warning=step.kind is StepKind.FAULT and known,
+        ms=None if micros is None else micros / 1000,
     )
 
 
@@ -322,16 +333,3 @@ def _legal_words(step: Step, view: int | None) -> str:
     if step.kind is StepKind.BID or step.deal.phase == 0:
         return ", ".join("pass" if not bid else str(bid) for bid in step.legal)
     return " ".join(TEXTS[card] for card in step.legal if isinstance(card, int))
-
-
-def deal_links(document: Document) -> tuple[DealLink, ...]:
-    """List the deals of a game with the contract and the scores after each."""
-    faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
-    links = []
-    for entry in document["deals"]:
-        scores = entry.get("scores")
-        thrown = entry["bidder"] is None
-        bid = "" if thrown else f"{entry['bidder']}:{entry['bid']}"
-        place = (entry["deal"], entry["attempt"])
-        links.append(DealLink(*place, tuple(scores) if scores else None, bid, place in faulty))
-    return tuple(links)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 
 from fastapi import Depends, HTTPException, Request
+from starlette.responses import HTMLResponse
 
 from tournament.store import NotFound
 from tournament.store_public import holds
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dashboard.feed import Feed
     from dashboard.field import Field
     from dashboard.recorded import LoadedGame
-    from dashboard.web import Renderer
+    from dashboard.web import Page, Renderer
     from tournament.standings import Standing
     from tournament.store import Store
     from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
@@ -65,6 +66,18 @@ class TournamentRef:
     name: str
     state: str
     mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many matches stand where; planned is always the sum of the others."""
+
+    planned: int
+    finished: int
+    running: int
+    queued: int
+    failed: int
+    cancelled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +127,11 @@ class Site:
             raise HTTPException(404, f"There is {error}.") from error
         return Contest(info, tuple(self.store.entrants(info.id)))
 
+    def progress(self, tournament_id: int) -> Progress:
+        """Count the matches of a tournament, all at one moment."""
+        counts = self.store.counts(tournament_id)
+        return Progress(*(getattr(counts, field.name) for field in fields(Progress)))
+
     def match(self, text: str) -> tuple[Contest, MatchInfo]:
         """Read the match that an address names as tournament-number; 404 without one."""
         tournament, _, number = text.partition("-")
@@ -157,3 +175,12 @@ def _organises(request: Request) -> bool:
 
 StreamSiteDep = Annotated[Site, Depends(stream_site_of)]
 SiteDep = Annotated[Site, Depends(site_of)]
+
+
+def shown(make: Callable[..., Page]) -> Callable[..., HTMLResponse]:
+    """Give the handler that shows a context as a page; it reads the address as the context's maker does."""
+
+    def show(request: Request, site: SiteDep, page: Any = Depends(make)) -> HTMLResponse:  # noqa: B008  # FastAPI's way
+        return site.renderer.html(request, page)
+
+    return show

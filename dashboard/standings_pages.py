@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
 
 from dashboard import queries
 from dashboard.charts import Line, LineChart, line_chart
 from dashboard.field import StandingRow, anchor_of, cell_of, checkpoint_step, field_of
-from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
-from dashboard.web import csv_text, download
+from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef, shown
+from dashboard.web import csv_file
 from tournament.standings import Standing, history
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dashboard.field import Field
 
 router = APIRouter()
@@ -120,22 +118,21 @@ class HistoryPage:
     bots: tuple[BotRef, ...]
 
 
-def standings_page(site: Site, tournament: int | None, q: str = "", house: str = "") -> StandingsPage:
-    """Make the leaderboard: what the page and the API show."""
+def standings_page(site: SiteDep, tournament: int | None = None, q: str = "", house: str = "") -> StandingsPage:
+    """Give the standings of a tournament, by default the newest."""
     contest = site.contest(tournament)
     field = field_of(site, contest)
-    rows = field.rows
-    shown = tuple(row for row in rows if q.lower() in row.bot and not (house == "no" and row.house))
+    left = tuple(row for row in field.rows if q.lower() in row.bot and not (house == "no" and row.house))
     return StandingsPage(
         tournament=contest.ref,
         verdict=field.verdict,
         anchor=anchor_of(contest),
         q=q,
         house="no" if house == "no" else "",
-        ranked=tuple(row for row in shown if not row.provisional),
-        provisional=tuple(row for row in shown if row.provisional),
-        entrant_count=len(rows),
-        groups=len({row.group for row in rows}),
+        ranked=tuple(row for row in left if not row.provisional),
+        provisional=tuple(row for row in left if row.provisional),
+        entrant_count=len(field.rows),
+        groups=len({row.group for row in field.rows}),
         misfits=tuple(
             MisfitLine(contest.bot(pair.first), contest.bot(pair.second), pair.share, pair.promised)
             for pair in field.misfits[:5]
@@ -150,25 +147,20 @@ def chosen_entrants(contest: Contest, field: Field, names: str, most: int) -> li
     return [entrant for entrant in order if entrant in wanted or not wanted][: most if not wanted else 2 * most]
 
 
-def head_to_head_page(site: Site, tournament: int | None, bots: str = "", show: str = "") -> HeadToHeadPage:
-    """Make the matrix: what the page and the API show."""
+def head_to_head_page(site: SiteDep, tournament: int | None = None, bots: str = "", show: str = "") -> HeadToHeadPage:
+    """Give the matrix of some bots (names, or name:version, with commas), by default the first 20."""
     contest = site.contest(tournament)
     field = field_of(site, contest)
     chosen = chosen_entrants(contest, field, bots, MATRIX_SIZE)
-    rows = tuple(
-        MatrixRow(
-            contest.bot(one),
-            tuple(_matrix_cell(field, one, other) for other in chosen),
-        )
-        for one in chosen
-    )
     count = len(contest.entrants)
     return HeadToHeadPage(
         tournament=contest.ref,
         show="matches" if show == "matches" else "share",
         chosen=bots,
         bots=tuple(contest.bot(one) for one in chosen),
-        rows=rows,
+        rows=tuple(
+            MatrixRow(contest.bot(one), tuple(_matrix_cell(field, one, other) for other in chosen)) for one in chosen
+        ),
         entrant_count=count,
         pairs_met=len(field.cells),
         pairs=count * (count - 1) // 2,
@@ -184,8 +176,8 @@ def _matrix_cell(field: Field, one: int, other: int) -> MatrixCell:
     return MatrixCell(False, cell.matches, cell.share, cell.low, cell.high, clear)
 
 
-def history_page(site: Site, tournament: int | None, bots: str = "") -> HistoryPage:
-    """Make the history of the chosen bots, by default the first of the standings."""
+def history_page(site: SiteDep, tournament: int | None = None, bots: str = "") -> HistoryPage:
+    """Give ratings at checkpoints, for up to five bots, by default the first of the standings."""
     contest = site.contest(tournament)
     field = field_of(site, contest)
     last = contest.info.last_order
@@ -194,37 +186,31 @@ def history_page(site: Site, tournament: int | None, bots: str = "") -> HistoryP
     # Old checkpoints stay as they are until a match is made void.
     key = (contest.info.id, step, full, len(site.store.voids(contest.info.id)))
     made = site.checkpoints.get(key, lambda: _checkpoints(site, contest, step, full))
-    tables = [*made, field.ladder.rows]
-    at = [*(step * (number + 1) for number in range(len(made))), last]
-    chosen = chosen_entrants(contest, field, bots, CHART_LINES)[:CHART_LINES]
-    lines = tuple(
-        HistoryLine(contest.bot(entrant), tuple(_point(table, entrant) for table in tables)) for entrant in chosen
-    )
-    drawn = [
-        Line(
-            f"{line.bot.name} v{line.bot.version}",
-            tuple(
-                (float(x), point.rating, point.low or point.rating, point.high or point.rating)
-                for x, point in zip(at, line.points, strict=True)
-                if not point.provisional
-            ),
-        )
-        for line in lines
-    ]
+    at = (*(step * (number + 1) for number in range(len(made))), last)
+    tables = [{row.entrant: row for row in table} for table in (*made, field.ladder.rows)]
+    lines = []
+    for entrant in chosen_entrants(contest, field, bots, CHART_LINES)[:CHART_LINES]:
+        rows = (table[entrant] for table in tables)
+        points = tuple(HistoryPoint(row.matches, row.rating, row.low, row.high, row.provisional) for row in rows)
+        lines.append(HistoryLine(contest.bot(entrant), points))
     chart = line_chart(
         "Ratings over the tournament",
         "Elo at checkpoints with the 95 % interval as a band; placement left out; the same numbers stand below.",
         "matches",
-        drawn,
+        [
+            Line(
+                f"{line.bot.name} v{line.bot.version}",
+                tuple(
+                    (float(x), point.rating, point.low or point.rating, point.high or point.rating)
+                    for x, point in zip(at, line.points, strict=True)
+                    if not point.provisional
+                ),
+            )
+            for line in lines
+        ],
     )
-    return HistoryPage(
-        tournament=contest.ref,
-        chosen=bots,
-        checkpoints=tuple(at),
-        lines=lines,
-        chart=chart,
-        bots=tuple(contest.bot(row.entrant) for row in field.ladder.rows),
-    )
+    everybody = tuple(contest.bot(row.entrant) for row in field.ladder.rows)
+    return HistoryPage(contest.ref, bots, at, tuple(lines), chart, everybody)
 
 
 def _checkpoints(site: Site, contest: Contest, step: int, full: int) -> tuple[tuple[Standing, ...], ...]:
@@ -233,43 +219,18 @@ def _checkpoints(site: Site, contest: Contest, step: int, full: int) -> tuple[tu
     return history(names, queries.buckets(site.store, contest, step)[:full], anchor_of(contest))
 
 
-def _point(table: Sequence[Standing], entrant: int) -> HistoryPoint:
-    row = next(row for row in table if row.entrant == entrant)
-    return HistoryPoint(row.matches, row.rating, row.low, row.high, row.provisional)
-
-
-@router.get("/standings", name="standings")
-def show_standings(
-    request: Request, site: SiteDep, tournament: int | None = None, q: str = "", house: str = ""
-) -> HTMLResponse:
-    """Show the leaderboard."""
-    return site.renderer.html(request, standings_page(site, tournament, q, house))
-
-
-@router.get("/standings.csv", name="standings_csv")
-def standings_csv(site: SiteDep, tournament: int | None = None) -> Response:
+def standings_csv(page: Annotated[StandingsPage, Depends(standings_page)]) -> Response:
     """Give the leaderboard as CSV."""
-    page = standings_page(site, tournament)
     header = (
         "bot version rating low high rank_low rank_high matches games share points_per_deal contracts contracts_made"
-    )
-    names = [*header.split(), "faults", "provisional"]
-    rows = ([getattr(row, name) for name in names] for row in page.ranked + page.provisional)
-    return download(csv_text(names, rows), "standings.csv", "text/csv; charset=utf-8")
+        " faults provisional"
+    ).split()
+    rows = ([getattr(row, name) for name in header] for row in page.ranked + page.provisional)
+    return csv_file("standings.csv", header, rows)
 
 
-@router.get("/head-to-head", name="head_to_head")
-def show_head_to_head(
-    request: Request, site: SiteDep, tournament: int | None = None, bots: str = "", show: str = ""
-) -> HTMLResponse:
-    """Show the matrix."""
-    return site.renderer.html(request, head_to_head_page(site, tournament, bots, show))
-
-
-@router.get("/head-to-head.csv", name="head_to_head_csv")
-def head_to_head_csv(site: SiteDep, tournament: int | None = None, bots: str = "") -> Response:
+def head_to_head_csv(page: Annotated[HeadToHeadPage, Depends(head_to_head_page)]) -> Response:
     """Give the matrix as CSV, a line for each pair that met."""
-    page = head_to_head_page(site, tournament, bots)
     rows = (
         (row.bot.name, row.bot.version, other.name, other.version, cell.matches, cell.share, cell.low, cell.high)
         for row in page.rows
@@ -277,23 +238,25 @@ def head_to_head_csv(site: SiteDep, tournament: int | None = None, bots: str = "
         if cell.share is not None
     )
     header = ("bot", "version", "versus", "versus_version", "matches", "share", "low", "high")
-    return download(csv_text(header, rows), "head-to-head.csv", "text/csv; charset=utf-8")
+    return csv_file("head-to-head.csv", header, rows)
 
 
-@router.get("/history", name="history")
-def show_history(request: Request, site: SiteDep, tournament: int | None = None, bots: str = "") -> HTMLResponse:
-    """Show the history of ratings."""
-    return site.renderer.html(request, history_page(site, tournament, bots))
-
-
-@router.get("/history.csv", name="history_csv")
-def history_csv(site: SiteDep, tournament: int | None = None, bots: str = "") -> Response:
+def history_csv(page: Annotated[HistoryPage, Depends(history_page)]) -> Response:
     """Give the history as CSV, a line for each bot and checkpoint."""
-    page = history_page(site, tournament, bots)
     rows = (
         (at, line.bot.name, line.bot.version, point.rating, point.low, point.high, point.matches)
         for line in page.lines
         for at, point in zip(page.checkpoints, line.points, strict=True)
     )
     header = ("after_matches", "bot", "version", "rating", "low", "high", "matches")
-    return download(csv_text(header, rows), "history.csv", "text/csv; charset=utf-8")
+    return csv_file("history.csv", header, rows)
+
+
+for name, page, table in (
+    ("standings", standings_page, standings_csv),
+    ("head_to_head", head_to_head_page, head_to_head_csv),
+    ("history", history_page, history_csv),
+):
+    address = f"/{name.replace('_', '-')}"
+    router.add_api_route(address, shown(page), name=name)
+    router.add_api_route(address + ".csv", table, name=f"{name}_csv")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from fastapi import APIRouter, HTTPException, Request
@@ -12,10 +12,10 @@ from starlette.responses import HTMLResponse
 
 from dashboard.field import StandingRow, field_of
 from dashboard.match_pages import MatchRow, match_row, moment, taken
-from dashboard.recorded import load_games, match_id
+from dashboard.recorded import load_games, match_id, seating_names
 from dashboard.replay_jumps import Place
-from dashboard.replay_pages import make_part, other_games
-from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
+from dashboard.replay_pages import make_part
+from dashboard.site import BotRef, Contest, Progress, Site, SiteDep, TournamentRef, shown
 from tournament.environment import layer_lines
 from tournament.models import TournamentState
 
@@ -23,29 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dashboard.field import Field
-    from tournament.store_values import MatchInfo
+    from tournament.store_values import MatchInfo, TournamentInfo
 
 router = APIRouter()
 STALLED_S = 180.0
 WORKER_SILENT_S = 60.0
 UPSET_WINDOW = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How many matches stand where; planned is always the sum of the others."""
-
-    planned: int
-    finished: int
-    running: int
-    queued: int
-    failed: int
-    cancelled: int
-
-    @property
-    def share(self) -> float:
-        """Finished matches as a share of all, 0 without any."""
-        return self.finished / self.planned if self.planned else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,38 +152,40 @@ class OverviewPage:
     entrant_count: int
 
 
-def progress_of(site: Site, contest: Contest) -> Progress:
-    """Count the matches, all at one moment."""
-    counts = site.store.counts(contest.info.id)
-    return Progress(counts.planned, counts.finished, counts.running, counts.queued, counts.failed, counts.cancelled)
-
-
 def live_part(site: Site, contest: Contest) -> LivePart:
     """Make what moves on the page of a tournament."""
-    store, info = site.store, contest.info
-    now = site.clock()
-    progress = progress_of(site, contest)
+    store, info, now = site.store, contest.info, site.clock()
+    progress = site.progress(info.id)
     field = field_of(site, contest)
     latest = store.latest_matches(info.id, 10)
-    last = moment(latest[0].recorded_at) if latest else moment(info.started_at)
+    last_result, started = moment(latest[0].recorded_at) if latest else None, moment(info.started_at)
+    since = last_result or started
     open_matches = progress.running + progress.queued
-    waiting = (now - last).total_seconds() if last and open_matches else 0.0
-    going = info.state is TournamentState.RUNNING
-    started = moment(info.started_at)
-    elapsed = (now - started).total_seconds() if started else 0.0
+    going = info.state is TournamentState.RUNNING and info.held_at is None
+    stalled_s = (now - since).total_seconds() if since and open_matches and going else 0.0
     return LivePart(
         tournament=contest.ref,
         progress=progress,
         verdict=field.verdict,
         top=field.rows[:10],
         latest=tuple(match_row(contest, match) for match in latest),
-        running=tuple(_running(contest, match) for match in store.running_matches(info.id, 20)),
+        running=tuple(
+            RunningRow(
+                match_id(match),
+                match.number,
+                tuple(map(contest.bot, match.entrants)),
+                match.worker or "",
+                moment(match.started_at),
+                match.attempt,
+            )
+            for match in store.running_matches(info.id, 20)
+        ),
         workers=tuple(
             WorkerRow(
                 worker.name,
                 worker.slots,
                 worker.task or "",
-                datetime.fromtimestamp(worker.seen_at, now.tzinfo),
+                datetime.fromtimestamp(worker.seen_at, UTC),
                 now.timestamp() - worker.seen_at > WORKER_SILENT_S,
                 worker.refused or "",
             )
@@ -208,41 +193,32 @@ def live_part(site: Site, contest: Contest) -> LivePart:
         ),
         fault_count=sum(totals.faults for totals in field.figures.totals),
         void_count=len(store.voids(info.id)),
-        last_result_at=moment(latest[0].recorded_at) if latest else None,
-        stalled_s=waiting if going and info.held_at is None and waiting > STALLED_S else None,
-        left_s=elapsed / progress.finished * open_matches
-        if going and progress.finished >= 5 and info.held_at is None
+        last_result_at=last_result,
+        stalled_s=stalled_s if stalled_s > STALLED_S else None,
+        left_s=(now - started).total_seconds() / progress.finished * open_matches
+        if going and started and progress.finished >= 5
         else None,
         now=now,
     )
 
 
-def _running(contest: Contest, match: MatchInfo) -> RunningRow:
-    bots = tuple(contest.bot(position) for position in match.entrants)
-    return RunningRow(match_id(match), match.number, bots, match.worker or "", moment(match.started_at), match.attempt)
-
-
-def tournament_row(contest: Contest) -> TournamentRow:
+def tournament_row(info: TournamentInfo) -> TournamentRow:
     """Make the row of a tournament."""
-    info = contest.info
-    created = moment(info.created_at)
-    assert created is not None
     return TournamentRow(
         info.id,
         info.name,
         str(info.state),
         info.rules.mode,
         info.rounds,
-        created,
+        datetime.fromtimestamp(info.created_at, UTC),
         moment(info.started_at),
         moment(info.finished_at),
     )
 
 
-def tournament_list(site: Site, before: int | None) -> TournamentList:
-    """Make the list: what the page and the API show."""
-    found = site.store.tournaments(before=before)
-    rows = tuple(tournament_row(Contest(info, ())) for info in found)
+def tournament_list(site: SiteDep, before: int | None = None) -> TournamentList:
+    """List tournaments, newest first, in pages of 50; `before` is the cursor."""
+    rows = tuple(map(tournament_row, site.store.tournaments(before=before)))
     return TournamentList(rows, rows[-1].id if len(rows) == 50 else None)
 
 
@@ -259,77 +235,69 @@ def newest_upset(contest: Contest, field: Field, latest: Sequence[MatchInfo]) ->
     return None
 
 
-@router.get("/", name="overview")
-def show_overview(request: Request, site: SiteDep) -> HTMLResponse:
-    """Show the start page."""
+def overview_page(site: SiteDep) -> OverviewPage:
+    """Make the start page: the newest tournament, if there is one."""
     try:
         contest = site.contest(None)
     except HTTPException:
-        return site.renderer.html(request, OverviewPage(None, None, "", (), (), 0))
+        return OverviewPage(None, None, "", (), (), 0)
     field = field_of(site, contest)
-    page = OverviewPage(
+    return OverviewPage(
         contest.ref,
-        progress_of(site, contest),
+        site.progress(contest.info.id),
         field.verdict,
         field.rows[:10],
         tuple(match_row(contest, match) for match in site.store.latest_matches(contest.info.id, 8)),
         len(contest.entrants),
     )
-    return site.renderer.html(request, page)
 
 
-@router.get("/tournaments", name="tournaments")
-def show_tournaments(request: Request, site: SiteDep, before: int | None = None) -> HTMLResponse:
-    """Show the list of tournaments."""
-    return site.renderer.html(request, tournament_list(site, before))
+def screen_page(request: Request, site: SiteDep, tournament_id: int) -> ScreenPage:
+    """Make the big screen of a tournament, with a replay of the newest match."""
+    contest = site.contest(tournament_id)
+    last_event = site.store.last_event(tournament_id)
+    field = field_of(site, contest)
+    latest = site.store.latest_matches(tournament_id, UPSET_WINDOW)
+    try:
+        loaded = load_games(site, contest, latest[0]) if latest else {}
+    except HTTPException:  # made void between the two reads
+        loaded = {}
+    first = min(loaded, default=0)
+    made = make_part(match_id(latest[0]), loaded, first, Place(), seating_names(contest, latest[0])) if loaded else None
+    return ScreenPage(
+        tournament=contest.ref,
+        progress=site.progress(tournament_id),
+        verdict=field.verdict,
+        top=field.rows[:10],
+        upset=newest_upset(contest, field, latest),
+        last_event=last_event,
+        match=match_row(contest, latest[0]) if latest else None,
+        part=site.renderer.markup(request, made) if made else Markup(),
+    )
 
 
 @router.get("/tournaments/{tournament_id}", name="tournament")
 def show_tournament(request: Request, site: SiteDep, tournament_id: int, part: bool = False) -> HTMLResponse:
     """Show a tournament, or only the part of the page that moves."""
     contest = site.contest(tournament_id)
+    info = contest.info
     last_event = site.store.last_event(tournament_id)  # read first: what happens meanwhile is told again, not lost
-    markup = site.renderer.text(request, live_part(site, contest))
+    moving = live_part(site, contest)
     if part:
-        return HTMLResponse(markup)
+        return site.renderer.html(request, moving)
     page = TournamentPage(
-        tournament=tournament_row(contest),
-        live=contest.info.state in (TournamentState.RUNNING, TournamentState.PAUSED),
+        tournament=tournament_row(info),
+        live=info.state in (TournamentState.RUNNING, TournamentState.PAUSED),
         entrants=tuple(contest.bot(entrant.position) for entrant in contest.entrants),
-        commitment=contest.info.commitment,
-        secret=contest.info.secret if contest.info.secret_is_out else None,
+        commitment=info.commitment,
+        secret=info.secret if info.secret_is_out else None,
         last_event=last_event,
-        sandbox=tuple(layer_lines(contest.info.environment, [each.environment for each in site.store.workers()])),
-        part=Markup(markup),  # noqa: S704  # our own template made it, autoescaped
+        sandbox=tuple(layer_lines(info.environment, [each.environment for each in site.store.workers()])),
+        part=site.renderer.markup(request, moving),
     )
     return site.renderer.html(request, page)
 
 
-@router.get("/tournaments/{tournament_id}/screen", name="screen")
-def show_screen(request: Request, site: SiteDep, tournament_id: int) -> HTMLResponse:
-    """Show the big screen of a tournament."""
-    contest = site.contest(tournament_id)
-    last_event = site.store.last_event(tournament_id)
-    field = field_of(site, contest)
-    latest = site.store.latest_matches(tournament_id, UPSET_WINDOW)
-    part = Markup()
-    if latest:
-        try:
-            loaded = load_games(site, contest, latest[0])
-        except HTTPException:  # made void between the two reads
-            loaded = {}
-        first = min(loaded, default=0)
-        others = other_games(contest, latest[0], first) if loaded else ()
-        made = make_part(f"{match_id(latest[0])}-{first}", loaded, first, Place(), others) if loaded else None
-        part = Markup(site.renderer.text(request, made)) if made else part  # noqa: S704
-    page = ScreenPage(
-        tournament=contest.ref,
-        progress=progress_of(site, contest),
-        verdict=field.verdict,
-        top=field.rows[:10],
-        upset=newest_upset(contest, field, latest),
-        last_event=last_event,
-        match=match_row(contest, latest[0]) if latest else None,
-        part=part,
-    )
-    return site.renderer.html(request, page)
+router.add_api_route("/", shown(overview_page), name="overview")
+router.add_api_route("/tournaments", shown(tournament_list), name="tournaments")
+router.add_api_route("/tournaments/{tournament_id}/screen", shown(screen_page), name="screen")

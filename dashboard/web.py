@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import mimetypes
 import re
 from dataclasses import dataclass, fields
@@ -155,8 +157,8 @@ class Renderer:
         self.clock = clock
         self.asker: Callable[[Request], tuple[Identity | None, bool]] = lambda _: (None, False)
         """Says who asks, and whether others in the network can read along."""
-        self.notices: Callable[[], tuple[str, ...]] = lambda: ()
-        """Gives what stands above every page."""
+        self.notices: Callable[[Identity | None], tuple[str, ...]] = lambda _: ()
+        """Gives what stands above every page, for who asks."""
         self._addresses: dict[str, str] = {}
         self.files = {path.name: _read_static(path) for path in sorted((HERE / "static").iterdir())}
         self.environment = Environment(
@@ -210,11 +212,15 @@ class Renderer:
         """Render a page to markup."""
         theme = request.cookies.get("theme", "")
         visitor, bare = self.asker(request)
-        notices = () if page.template.startswith("_") else self.notices()  # a part of a page has a page around it
+        notices = () if page.template.startswith("_") else self.notices(visitor)  # a part of a page has a page around it
         theme = theme if theme in THEMES else ""
         frame = Frame(self.title, request.url.path, theme, self.clock(), visitor, bare, notices)
         values = {field.name: getattr(page, field.name) for field in fields(page)}
         return self.environment.get_template(page.template).render(frame=frame, **values)
+
+    def markup(self, request: Request, part: Page) -> Markup:
+        """Render a part of a page, to stand in a page."""
+        return Markup(self.text(request, part))  # noqa: S704  # our own template makes it, autoescaped
 
     def html(self, request: Request, page: Page, status: int = 200, max_age_s: int = 0) -> HTMLResponse:
         """Render a page to an answer; finished things may be kept for ``max_age_s`` seconds."""
@@ -237,20 +243,22 @@ def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
     Text cells that start like a formula get an apostrophe in front; numbers stay as they are.
     """
-    lines = [",".join(header)]
-    lines.extend(",".join(_csv_cell(cell) for cell in row) for row in rows)
-    return "\r\n".join(lines) + "\r\n"
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(map(_csv_cell, row) for row in rows)
+    return text.getvalue()
 
 
-def _csv_cell(value: object) -> str:
-    if value is None:
-        return ""
+def _csv_cell(value: object) -> object:
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = str(value)
-    if isinstance(value, str) and text[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        text = "'" + text
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in '",\r\n') else text
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def csv_file(name: str, header: Iterable[str], rows: Iterable[Iterable[object]]) -> Response:
+    """Answer with a CSV table to save."""
+    return download(csv_text(header, rows), name, "text/csv; charset=utf-8")
 
 
 def download(body: str | bytes, name: str, media_type: str, etag: str = "") -> Response:
