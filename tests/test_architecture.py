@@ -66,7 +66,7 @@ RULES = (
     Rule(
         ("workers.app", "workers.tasks", "workers.worker", "workers.coordinator*", "workers.recorder*"),
         ("tournament", "tournament.*", "workers.*"),
-        ("celery", "kombu", "redis", "sqlmodel", "sqlalchemy", "pydantic", "prometheus_client"),
+        ("celery", "kombu", "redis", "sqlmodel", "sqlalchemy", "pydantic"),
     ),
     Rule(("workers", "workers.*"), ("tournament", "tournament.*", "workers.*"), ()),
     Rule(("dashboard", "dashboard.*"), ("tournament", "tournament.*", "dashboard*"), ("*",)),

@@ -55,7 +55,10 @@ def leaks(compose: Compose) -> Iterator[str]:
         yield "others than Redis and the coordinator are on a worker's network"
     if services["db"]["networks"] != ["trusted"] or not compose["networks"]["trusted"]["internal"]:
         yield "the database is to be reached from outside the trusted network"
-    if worker["secrets"] != ["broker_url_worker"] or list(worker["environment"]) != ["TOURNAMENT_BROKER_URL_FILE"]:
+    if worker["secrets"] != ["broker_url_worker"] or set(worker["environment"]) != {
+        "TOURNAMENT_BROKER_URL_FILE",
+        "TOURNAMENT_HEARTBEAT",
+    }:
         yield "a worker knows more than its Redis account"
     if worker.get("volumes"):
         yield "a worker keeps something"
@@ -82,6 +85,17 @@ def loose_containers(compose: Compose) -> Iterator[str]:
             yield f"{name}: which version of {service['image']}?"
 
 
+def unwatched(compose: Compose) -> Iterator[str]:
+    """Yields what may be dead without anybody seeing it."""
+    for name, service in compose["services"].items():
+        health = service.get("healthcheck", {})
+        inherited = service["image"].startswith("smear-") and service["command"][0] == "serve" and not health
+        if service["restart"] != "no" and not health.get("test") and not inherited:
+            yield f"{name} has no health check"
+        if "workers.heartbeat" in health.get("test", ()) and "TOURNAMENT_HEARTBEAT" not in service["environment"]:
+            yield f"{name} touches no file that its health check could look at"
+
+
 def test_it_fits_the_specification_of_compose() -> None:
     command = ["check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(FILE)]
     done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
@@ -98,6 +112,11 @@ def test_a_worker_reaches_and_learns_nothing_that_it_need_not(compose: Compose) 
 
 def test_no_container_can_do_more_than_it_must(compose: Compose) -> None:
     assert list(loose_containers(compose)) == []
+
+
+def test_every_container_that_stays_is_watched(compose: Compose) -> None:
+    assert list(unwatched(compose)) == []
+    assert "/healthz" in re.findall(r"^HEALTHCHECK .*\\\n *CMD (.*)$", DOCKERFILE, re.MULTILINE)[0]
 
 
 def give(service: str, key: str, value: object) -> Callable[[Compose], None]:
@@ -135,12 +154,15 @@ def open_network(name: str) -> Callable[[Compose], None]:
         (give("worker", "pids_limit", 0), "no limit of processes"),
         (give("worker", "container_name", "worker"), "cannot be scaled"),
         (give("redis", "image", "redis:latest"), "which version"),
+        (give("worker", "healthcheck", {"disable": True}), "no health check"),
+        (give("web", "healthcheck", {"disable": True}), "no health check"),
+        (give("coordinator", "environment", {}), "touches no file"),
     ],
 )
 def test_a_broken_promise_is_found(compose: Compose, change: Callable[[Compose], None], complaint: str) -> None:
     changed = copy.deepcopy(compose)
     change(changed)
-    found = [*leaks(changed), *loose_containers(changed)]
+    found = [*leaks(changed), *loose_containers(changed), *unwatched(changed)]
     assert any(complaint in line for line in found), found
 
 

@@ -22,7 +22,6 @@ _EXTRAS: Final = {
     "segno": "server",
     "uvicorn": "server",
     "celery": "distributed",
-    "prometheus_client": "distributed",
     "psycopg": "distributed",
     "redis": "distributed",
 }

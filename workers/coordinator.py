@@ -36,6 +36,7 @@ from tournament.store_repeats import open_orders, take_order
 from tournament.store_values import LeasedMatch
 from workers.app import PLAY
 from workers.estimates import Estimates
+from workers.heartbeat import beat
 from workers.referee import match_wall_limit_s
 from workers.tickets import (
     CANCELLED,
@@ -205,6 +206,7 @@ class Coordinator:
         while not stop.is_set():
             try:
                 self.tick(hand_out=not drain)
+                beat()
                 if drain and not any(each.leased for each in active(self._store)):
                     return
             except (OperationalError, InterfaceError, redis.RedisError, BrokerAway, OSError) as error:

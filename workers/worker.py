@@ -13,6 +13,7 @@ from celery import bootsteps, signals  # type: ignore[import-untyped]
 
 from tournament.environment import Environment, served
 from workers.app import PLAY, WORKER_OPTIONS, make_app, redis_client, safe_url
+from workers.heartbeat import beat
 from workers.tasks import Player, RedisBroker, SeatHere, end_unless_told_again, leave_worker
 from workers.tickets import WANTED, match_queue, why_not, worker_queue
 
@@ -40,6 +41,7 @@ class Announcer:
             raw: Any = self._client.get(WANTED)
         except redis.RedisError:
             return
+        beat()
         reason = why_not(self._environment, json.loads(raw or b"[]"))
         if reason != self._told:
             self._told = reason

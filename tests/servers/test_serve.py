@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,6 +18,7 @@ from tests.servers.cluster import PASSWORDS, ROOT, SIGNING_KEY, Cluster, Program
 from tests.servers.finder import PrivateRedis, free_port, missing, redis_program
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR
+from workers.heartbeat import VARIABLE
 
 
 def get(port: int, path: str) -> str:
@@ -92,16 +95,28 @@ def test_every_command_of_the_containers_works_without_containers(
                 name: str(files[Path(value).name]) for name, value in given.items() if name.endswith("_FILE")
             }
             assert len(environment) == len(services[service]["secrets"])
+            environment[VARIABLE] = str(tmp_path / f"{service}.heartbeat")
             command = [str(port) if part == "8000" else part for part in services[service]["command"]]
             programs.append(Program(command, environment, tmp_path / f"{service}.log"))
             return programs[-1]
 
+        def is_healthy(service: str) -> bool:
+            command = services[service]["healthcheck"]["test"]
+            assert command[:2] == ["CMD", "python"]
+            environment = {**os.environ, VARIABLE: str(tmp_path / f"{service}.heartbeat"), "PYTHONPATH": str(ROOT)}
+            return subprocess.run([sys.executable, *command[2:]], env=environment, check=False).returncode == 0
+
         assert run("migrate").process.wait(60) == 0
+        assert not is_healthy("coordinator") and not is_healthy("worker")
         tournament = make_tournament(store, 3, 2)
         coordinator, web, worker = run("coordinator"), run("web"), run("worker")
         wait_for(lambda: store.counts(tournament).open == 0, "the end of the tournament")
         assert store.counts(tournament).finished == 6
         wait_for(lambda: get(port, "/readyz"), "the site")
+        assert is_healthy("coordinator") and is_healthy("worker")
+        os.utime(tmp_path / "worker.heartbeat", (0, 0))
+        assert not is_healthy("worker"), "it was silent for long"
+        wait_for(lambda: is_healthy("worker"), "its next sign of life")
         assert "smear_workers 1" in get(port, "/metrics")
         known = {each.name.startswith(COORDINATOR): each for each in store.workers()}
         assert known[False].slots == len(os.sched_getaffinity(0))
