@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import importlib
 import random
-import struct
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from tournament import bot
 from tournament.cards import CARDS, INDEX, Card
-from tournament.deal import BID, PLAY, Phase, default_discards
+from tournament.deal import BID, PLAY, Action, Phase, default_discards
 from tournament.game import FaultKind
-from tournament.observation import QuestionReader, View
+from tournament.observation import QuestionReader, QuestionWriter
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource, SourceFinder, import_bot
+from tournament.view import View
 
 MAX_TEXT_BYTES: Final = 8192
 """Most bytes of an error's text: message in the first line, traceback after it."""
@@ -52,6 +52,9 @@ class BotError(Exception):
         self.text = text
 
 
+_NO_FILES: Final = SourceFinder(BotSource.of_file(b""))  # one for all, so that seats without files do not change places
+
+
 class SeatAdapter:
     """One bot at one seat of one game."""
 
@@ -62,6 +65,7 @@ class SeatAdapter:
         seat: int,
         *,
         passes_through: tuple[type[BaseException], ...] = (),
+        writer: QuestionWriter | None = None,
     ) -> None:
         """Prepares a seat; `load` or `use` gives it its bot.
 
@@ -70,12 +74,13 @@ class SeatAdapter:
             limits: the limits that the view shows.
             seat: the seat.
             passes_through: exceptions that are not the bot's: Ctrl-C and leaving the debugger, in one process.
+            writer: the referee's half, if it is in this process: `decide` then does without questions.
         """
-        self.reader = QuestionReader(rules, limits, seat)
+        self.reader = QuestionReader(rules, limits, seat, writer)
         self._limits = limits
         self._passes_through = passes_through
         self._bot: Any = None
-        self._runtime = bot.Runtime(SourceFinder(BotSource.of_file(b"")), limits)
+        self._runtime = bot.Runtime(_NO_FILES, limits)
 
     def load(self, source: BotSource, random_seed: str) -> None:
         """Imports the bot's module from memory and makes its `Bot`.
@@ -99,8 +104,8 @@ class SeatAdapter:
             self._bot = made() if isinstance(made, type) else None
         except self._passes_through:
             raise
-        except MemoryError:
-            raise BotError(FaultKind.MEMORY, "out of memory while loading") from None
+        except MemoryError as error:
+            raise self._out_of_memory("out of memory while loading", error) from None
         except BaseException as error:  # noqa: BLE001  # whatever a module raises is the bot's doing, SystemExit too
             raise self._raised(FaultKind.LOAD, error) from None
         if self._bot is None:
@@ -139,22 +144,41 @@ class SeatAdapter:
         if runtime.uses_clock:
             runtime.decision_cpu_s = time.thread_time()
         number, kind, legal, view = self.reader.read(question)
+        return number, self._choose(kind, legal, view)
+
+    def decide(self, kind: Phase, legal: Sequence[Action]) -> int:
+        """Asks the bot as `answer` does, without a question: for a referee in this process.
+
+        Args:
+            kind: BID, DISCARD or PLAY.
+            legal: the engine's legal actions.
+
+        Returns:
+            The index of the answer in the legal actions.
+
+        Raises:
+            BotError: of kind exception, memory, invalid or illegal.
+        """
+        runtime = self._runtime
+        if runtime.uses_clock:
+            runtime.decision_cpu_s = time.thread_time()
+        return self._choose(kind, legal, self.reader.look(kind, legal))
+
+    def _choose(self, kind: Phase, legal: bytes | Sequence[Action], view: View) -> int:
         try:
             if kind is PLAY:
-                index = self._card_index(self._bot.play(view), view)
-            elif kind is BID:
-                index = _bid_index(self._bot.bid(view), view)
-            else:
-                index = self._discard_index(legal, view)
+                return self._card_index(self._bot.play(view), view)
+            if kind is BID:
+                return _bid_index(self._bot.bid(view), view)
+            return self._discard_index(legal, view)
         except BotError:
             raise
         except self._passes_through:
             raise
-        except MemoryError:
-            raise BotError(FaultKind.MEMORY, f"out of memory in {_METHODS[kind]}") from None
+        except MemoryError as error:
+            raise self._out_of_memory(_OUT_OF_MEMORY[kind], error) from None
         except BaseException as error:  # noqa: BLE001  # whatever a bot raises is the bot's doing, SystemExit too
             raise self._raised(FaultKind.EXCEPTION, error) from None
-        return number, index
 
     def _card_index(self, answer: object, view: View) -> int:
         card = answer if type(answer) is Card else _parse(answer, "play")
@@ -164,11 +188,11 @@ class SeatAdapter:
             card = _parse(card, "play")
             raise BotError(FaultKind.ILLEGAL, f"play answered {card}: expected one of {_texts(view.legal)}") from None
 
-    def _discard_index(self, legal: bytes, view: View) -> int:
+    def _discard_index(self, legal: bytes | Sequence[Action], view: View) -> int:
         method: Callable[[View], object] | None = getattr(self._bot, "discard", None)
         size = self.reader.rules.bidder_takes
         if method is None:
-            choices = list(struct.iter_unpack(f"{size}B", legal))
+            choices = self.reader.choices(legal)
             return choices.index(default_discards(self.reader.hand_with_taken(), choices))
         answer = method(view)
         if isinstance(answer, str) or not isinstance(answer, Iterable):
@@ -188,11 +212,22 @@ class SeatAdapter:
             "to lead as trumps (one of view.legal)",
         )
 
+    def _out_of_memory(self, message: str, error: MemoryError) -> BotError:
+        self._bot = None  # what it holds may be all that there is, and it is asked no more
+        try:
+            traceback.clear_frames(error.__traceback__)
+            trace = _describe(error, set(self._runtime.finder.paths))[1]
+        except MemoryError:
+            trace = ""
+        return BotError(FaultKind.MEMORY, message, trace)
+
     def _raised(self, kind: FaultKind, error: BaseException) -> BotError:
         return BotError(kind, *_describe(error, set(self._runtime.finder.paths)))
 
 
-_METHODS: Final = {Phase.BID: "bid", Phase.DISCARD: "discard", Phase.PLAY: "play"}
+_OUT_OF_MEMORY: Final = {
+    Phase.BID: "out of memory in bid", Phase.DISCARD: "out of memory in discard", Phase.PLAY: "out of memory in play"
+}  # fmt: skip  # made before there is no memory left to make them
 
 
 def _bid_index(answer: object, view: View) -> int:

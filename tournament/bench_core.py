@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from random import Random
 from typing import Final
 
 from tournament import seeds
 from tournament.deal import Deal
 from tournament.game import Game, acts_in
-from tournament.observation import LENGTH_BYTES, VIEW_FIELDS, QuestionReader, QuestionWriter
+from tournament.observation import QuestionReader, QuestionWriter
 from tournament.rules import Limits, Rules
+from tournament.view import VIEW_FIELDS
 
 LOOK_AT_NOTHING: Final[tuple[str, ...]] = ("legal",)
 LOOK_AT_ALL: Final = VIEW_FIELDS
@@ -66,25 +68,34 @@ def deals(rules: Rules) -> Iterator[int]:
 def games(rules: Rules) -> Iterator[int]:
     """Plays games from the seed to the outcome, shuffles included."""
     choose = Random(1).choice
-    for number in range(10**9):
+    for number in count():
         game = Game(rules, f"{number:064x}")
         while legal := game.advance():
             game.act_legal(choose(legal))
         yield sum(acts_in(dealt.deal) for dealt in game.dealt)
 
 
-def views(rules: Rules, fields: tuple[str, ...]) -> Iterator[int]:
-    """Plays games as `games` does; each choice goes through bytes into a view, and `fields` of it are read."""
+def views(rules: Rules, fields: tuple[str, ...], *, shuffled: bool = True) -> Iterator[int]:
+    """Plays games as `games` does, with a view made for each choice, of which `fields` are read.
+
+    Args:
+        rules: the rules of the games.
+        fields: names of a view.
+        shuffled: whether the decks are shuffled while it is measured, or fifty of them beforehand.
+    """
     choose = Random(1).choice
-    for number in range(10**9):
-        game = Game(rules, f"{number:064x}")
+    decks = [seeds.shuffled(rules, "bench", number, 1) for number in range(50)]
+    for number in count():
+        if shuffled:
+            game = Game(rules, f"{number:064x}")
+        else:
+            game = Game(rules, None, shuffle=lambda deal, attempt: decks[(deal + attempt) % 50], first_dealer=0)
         writer = QuestionWriter(game)
-        readers = [QuestionReader(rules, Limits(), seat) for seat in range(rules.players)]
+        readers = [QuestionReader(rules, Limits(), seat, writer) for seat in range(rules.players)]
         while legal := game.advance():
             deal = game.deal
             assert deal is not None
-            question = writer.question(deal.seat, 0, deal.phase, legal)
-            view = readers[deal.seat].read(question[LENGTH_BYTES:])[3]
+            view = readers[deal.seat].look(deal.phase, legal)
             for field in fields:
                 getattr(view, field)
             game.act_legal(choose(legal))

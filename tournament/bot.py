@@ -16,9 +16,10 @@ from typing import Protocol
 
 from tournament.cards import CARDS, Card
 from tournament.deal import Deal, Phase, Points
-from tournament.observation import Bid, PastDeal, QuestionReader, Trick, View
+from tournament.observation import QuestionReader
 from tournament.rules import Limits, Rules
 from tournament.source import SourceFinder
+from tournament.view import Bid, PastDeal, Trick, View
 
 __all__ = [
     "CARDS", "Bid", "Bot", "Card", "Deal", "DiscardingBot", "Limits", "PastDeal", "Phase", "Points", "Rules", "Trick",

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tournament.intake import MODULES, OPTIONAL_MODULES
 
-ENGINE: Final = ("adapter", "bot", "cards", "deal", "game", "observation", "replay", "rules", "seeds", "source")
+ENGINE: Final = ("adapter", "bot", "cards", "deal", "game", "observation", "replay", "rules", "seeds", "source", "view")
 """The modules that decide a game and what its document says."""
 
 LAYERS: Final = ("landlock", "own-uid")

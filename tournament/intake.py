@@ -29,7 +29,7 @@ MODULES: Final = tuple(
     _strptime encodings.ascii encodings.latin_1 encodings.utf_8 encodings.utf_8_sig encodings.utf_16 encodings.idna
     encodings.unicode_escape encodings.raw_unicode_escape
     tournament tournament.bot tournament.cards tournament.deal tournament.game tournament.observation
-    tournament.rules tournament.seeds tournament.source
+    tournament.rules tournament.seeds tournament.source tournament.view
     """.split()
 )
 """What a bot may import beside its own files; loaded before its process is locked down, nothing else can be."""
@@ -96,7 +96,7 @@ def check_files(files: Iterable[tuple[str, bytes]]) -> BotSource:
         raise UploadRefused([f"{len(files)} files, at most {MAX_FILES} are allowed"])
     total = sum(len(content) for _, content in files)
     if total > MAX_TOTAL_BYTES:
-        raise UploadRefused([f"the files have {total:,} bytes together, at most {MAX_TOTAL_BYTES:,} are allowed"])
+        raise UploadRefused([f"the files have {total:,} bytes together unpacked, at most {MAX_TOTAL_BYTES:,} are allowed"])
     for path, content in files:
         reasons.extend(_problems_of_path(path) or _problems_of_content(path, content))
     folded = [path.casefold() for path, _ in files]

@@ -22,17 +22,20 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from operator import itemgetter
+from typing import Any, Final
 
 from tournament.cards import CARDS, POWER, SUITS, Card
 from tournament.deal import BID, DISCARD, PLAY, Action, Deal, Phase, Points
 from tournament.game import BID_CODE, DealtDeal, Game
 from tournament.rules import HAND_SIZE, Limits, Rules
+from tournament.view import Bid, PastDeal, Trick, View, new_view, set_fields, set_origin
 
 _HOUSE, _DEAL, _SCORED, _THROWN_IN, _TAKEN, _DISCARDED = 0x50, 0x60, 0x61, 0x62, 0x70, 0x71
 _NOBODY: Final = 255
 _HEAD: Final = struct.Struct("<HHBB")
 _BEGIN: Final = struct.Struct("<BIIB")
+_SCORES: Final = {sides: struct.Struct(f"<B4B{sides}i") for sides in (2, 3)}
 
 LENGTH_BYTES: Final = 2
 """The u16 in front of a question; what `QuestionReader.read` is given begins behind it."""
@@ -63,11 +66,20 @@ class QuestionWriter:
             legal: the legal actions in their order.
         """
         actions = bytes(chain.from_iterable(legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
+        events = self.events(seat)
+        return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
+
+    def events(self, seat: int) -> bytes:
+        """Returns all events that `seat` has not been told yet; from now on it has."""
         acts, sent, pending = self._acts, self._sent, self._pending
         events = pending[seat] + acts[sent[seat] :]
         pending[seat] = b""
         sent[seat] = len(acts)
-        return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
+        return events
+
+    def waiting(self, seat: int) -> int:
+        """Returns how many bytes `events` would return."""
+        return len(self._pending[seat]) + len(self._acts) - self._sent[seat]
 
     def _tell(self, seat: int, event: bytes, upto: int | None = None) -> None:
         """Puts an event behind the acts so far, or those up to `upto`; acts behind it up to now are not told."""
@@ -80,7 +92,7 @@ class QuestionWriter:
         head = self._ended + _BEGIN.pack(_DEAL, dealt.number, dealt.attempt, dealt.dealer)
         self._ended = b""
         for seat, hand in enumerate(dealt.deal.hands):
-            self._tell(seat, head + bytes(hand))
+            self._pending[seat] = self.events(seat) + head + bytes(hand)
 
     def cards_taken(self, deal: Deal) -> None:
         """Tells the bidder, and nobody else, what it took."""
@@ -93,11 +105,12 @@ class QuestionWriter:
 
     def deal_ended(self, dealt: DealtDeal) -> None:
         """Keeps the points and the scores, for every seat to be told with its next hand."""
-        if dealt.scores is None:
+        scores = dealt.scores
+        if scores is None:
             self._ended = bytes([_THROWN_IN])
         else:
             sides = [_NOBODY if side is None else side for side in dealt.deal.points]
-            self._ended = bytes([_SCORED, *sides]) + struct.pack(f"<{len(dealt.scores)}i", *dealt.scores)
+            self._ended = _SCORES[len(scores)].pack(_SCORED, *sides, *scores)
 
     def house_plays(self, seat: int) -> None:
         """Tells every seat that the house plays one of them on."""
@@ -105,188 +118,24 @@ class QuestionWriter:
             self._tell(each, bytes([_HOUSE | seat]))
 
 
-class Bid(NamedTuple):
-    """One call of the bidding; `bid` 0 is a pass."""
-
-    seat: int
-    bid: int
-
-
-class Trick(NamedTuple):
-    """A trick: `cards` in playing order, the leader's first; `winner` is None while it is played."""
-
-    leader: int
-    cards: tuple[Card, ...]
-    winner: int | None
-
-    def plays(self, players: int) -> tuple[tuple[int, Card], ...]:
-        """Returns who played which card, as (seat, card) in playing order."""
-        return tuple(((self.leader + place) % players, card) for place, card in enumerate(self.cards))
-
-
-# `Trick(...)` goes through a function of Python that does just this, and takes twice as long.
-_new_trick: Final = tuple.__new__
-
-
-class PastDeal(NamedTuple):
-    """The public record of an earlier deal of this game.
-
-    Thrown-in deals have no bidder (None), a bid of 0, no trump, no tricks and no points (None); `scores` are those
-    after the deal, one per side.
-    """
-
-    deal: int
-    attempt: int
-    dealer: int
-    bids: tuple[Bid, ...]
-    bidder: int | None
-    bid: int
-    trump: str | None
-    tricks: tuple[Trick, ...]
-    points: Points | None
-    scores: tuple[int, ...]
-
-
-class View:
-    """Everything one seat may know when it has to act, and nothing else. It cannot be changed.
-
-    Attributes:
-        rules: the rules of this game.
-        limits: the time and memory limits.
-        seat: your seat, 0 to players - 1, clockwise.
-        side: whom you score for: your seat, or 0 for seats 0 and 2 and 1 for seats 1 and 3 in Wisconsin.
-        dealer: the seat that dealt this deal; the seat to its left speaks first.
-        deal: number of this deal, from 1.
-        attempt: which try at this deal; more than 1 after a thrown-in deal.
-        hand: your cards, as dealt, then those you took, less those that are gone.
-        legal: the actions you may answer: bids for `bid`, cards for `play`, tuples of cards for `discard`.
-        bids: the bids of this deal so far.
-        bidder: the seat whose bid stands; None if nobody has bid.
-        bid: the bid that stands; 0 if nobody has bid.
-        trump: "C", "D", "H" or "S"; None before the first lead.
-        trick: the trick being played; no cards if you lead.
-        tricks: the complete tricks of this deal.
-        scores: one per side, before this deal.
-        taken: the cards you took as bidder; always empty for other seats.
-        discards: the cards you discarded as bidder; always empty for other seats.
-        history: the earlier deals of this game, thrown-in ones included.
-        house: the seats whose bots are out and that the house plays on.
-    """
-
-    __slots__ = ("__dict__", "_origin")
-
-    rules: Rules
-    limits: Limits
-    seat: int
-    side: int
-    dealer: int
-    deal: int
-    attempt: int
-    hand: tuple[Card, ...]
-    legal: tuple[Any, ...]
-    bids: tuple[Bid, ...]
-    bidder: int | None
-    bid: int
-    trump: str | None
-    trick: Trick
-    tricks: tuple[Trick, ...]
-    scores: tuple[int, ...]
-    taken: tuple[Card, ...]
-    discards: tuple[Card, ...]
-    history: tuple[PastDeal, ...]
-    house: tuple[int, ...]
-
-    if not TYPE_CHECKING:  # for type checkers the attributes are just there; they are filled in when first looked at
-
-        def __getattr__(self, name):
-            if name not in VIEW_FIELDS:
-                raise AttributeError(f"a view has no {name!r}; it has {', '.join(VIEW_FIELDS)}")
-            reader, end, legal = self._origin
-            if name == "legal":
-                actions = self.__dict__["legal"] = reader.discards(legal)
-                return actions
-            reader.fill(self, end, legal)
-            return object.__getattribute__(self, name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a view cannot be changed: tried to set {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a view cannot be changed: tried to delete {name}")
-
-    def __copy__(self) -> View:
-        return self
-
-    def __deepcopy__(self, memo: object) -> View:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a view cannot be pickled: it belongs to its game")
-
-    def __repr__(self) -> str:
-        return f"View({', '.join(f'{name}={getattr(self, name)!r}' for name in VIEW_FIELDS if name != 'history')})"
-
-    def imagine(
-        self, hands: Sequence[Sequence[Card]], discards: Sequence[Card] = (), undealt: Sequence[Card] = ()
-    ) -> Deal:
-        """Returns the engine's deal at this point, if the seats held these cards: the way into a search.
-
-        Args:
-            hands: for each seat the cards it holds now; your own as in `hand`.
-            discards: where another seat took cards and discarded, the cards it gave up.
-            undealt: where nobody has taken cards yet, the cards left over, front first.
-
-        Raises:
-            ValueError: `discards` or `undealt` are needed and there are too few.
-        """
-        rules = self.rules
-        held = [[card.index for card in hand] for hand in hands]
-        tricks = (*self.tricks, self.trick)
-        for trick in tricks:
-            for seat, card in trick.plays(rules.players):
-                held[seat].append(card.index)
-        if self.taken and not self.discards:  # to be discarded from now: the bidding below takes them again
-            front = [card.index for card in self.taken]
-            held[self.seat] = [index for index in held[self.seat] if index not in front]
-        elif self.trump is not None or self.trick.cards or self.discards:
-            # Which of its cards the bidder took makes no difference any more: only what it gave up counts.
-            front = [card.index for card in (self.discards or discards)]
-        else:
-            front = [card.index for card in undealt]
-        if len(front) < rules.bidder_takes:
-            raise ValueError(f"{len(front)} cards to take or given up: expected at least {rules.bidder_takes}")
-        deal = Deal(rules, self.dealer, held, front)
-        for bid in self.bids:
-            deal.act_legal(bid.bid)
-        if deal.phase is DISCARD and not (self.taken and not self.discards):
-            deal.act_legal(tuple(front))
-        for trick in tricks:
-            for card in trick.cards:
-                deal.act_legal(card.index)
-        return deal
-
-
-VIEW_FIELDS: Final[tuple[str, ...]] = (
-    "rules", "limits", "seat", "side", "dealer", "deal", "attempt", "hand", "legal", "bids", "bidder", "bid", "trump",
-    "trick", "tricks", "scores", "taken", "discards", "history", "house",
-)  # fmt: skip
-"""The names that a view has, in the order of the guide."""
-
-# The ways round `View.__setattr__`.
-_new_view, _card_of = object.__new__, CARDS.__getitem__
-_set_fields, _set_origin = (View.__dict__[name].__set__ for name in ("__dict__", "_origin"))
-
-
 class QuestionReader:
     """The bot's half: turns questions into views; what it never needs is never decoded."""
 
-    __slots__ = ("_record", "_stream", "limits", "rules", "seat")
+    __slots__ = ("_record", "_stream", "_writer", "limits", "rules", "seat")
 
-    def __init__(self, rules: Rules, limits: Limits, seat: int) -> None:
-        """Starts with an empty table, before the first question of a game."""
+    def __init__(self, rules: Rules, limits: Limits, seat: int, writer: QuestionWriter | None = None) -> None:
+        """Starts with an empty table, before the first question of a game.
+
+        Args:
+            rules: the rules of the game.
+            limits: what the views show.
+            seat: whose half it is.
+            writer: the referee's half, if it is in the same process: events are then fetched when a view is looked at.
+        """
         self.rules = rules
         self.limits = limits
         self.seat = seat
+        self._writer = writer
         self._stream = bytearray()
         self._record = _Record(rules, seat)
 
@@ -299,26 +148,43 @@ class QuestionReader:
         kind = question[2]
         end = 4 + question[3]
         stream = self._stream
-        view = _new_view(View)
+        view = new_view(View)
         if kind == _PLAY:
             legal = question[4:end]
             stream += question[end:]
-            _set_fields(view, {"legal": tuple(map(_card_of, legal))})
+            set_fields(view, {"legal": itemgetter(*legal)(CARDS)})  # two or more, or nobody were asked
         elif kind == _BID:
             legal = question[4:end]
             stream += question[end:]
-            _set_fields(view, {"legal": tuple(legal)})
+            set_fields(view, {"legal": tuple(legal)})
         else:
             # Some eighty combinations, which a bot that discards by default never looks at.
             end = 4 + question[3] * self.rules.bidder_takes
             legal = question[4:end]
             stream += question[end:]
-        _set_origin(view, (self, len(stream), legal))
+        set_origin(view, (self, len(stream), legal))
         return question[0] | question[1] << 8, _PHASES[kind], legal, view
+
+    def look(self, kind: Phase, legal: Sequence[Action]) -> View:
+        """Returns the view that `read` would, of a question that is never written; for a reader with a writer."""
+        assert self._writer is not None
+        view = new_view(View)
+        if kind is PLAY:
+            set_fields(view, {"legal": itemgetter(*legal)(CARDS)})
+        elif kind is BID:
+            set_fields(view, {"legal": tuple(legal)})
+        set_origin(view, (self, len(self._stream) + self._writer.waiting(self.seat), legal))
+        return view
+
+    def _fetch(self) -> None:
+        """Brings the events up to date where the writer is at hand."""
+        if self._writer is not None:
+            self._stream += self._writer.events(self.seat)
 
     @property
     def stream(self) -> bytes:
         """All events of this seat so far: with the last legal actions enough to come to the same view again."""
+        self._fetch()
         return bytes(self._stream)
 
     def resume(self, stream: bytes) -> None:
@@ -328,6 +194,7 @@ class QuestionReader:
 
     def hand_with_taken(self) -> bytes:
         """Returns the cards to discard from, at a question for discards: read off the events without following them."""
+        self._fetch()
         stream = self._stream
         taken = len(stream) - self.rules.bidder_takes
         end = taken - 1
@@ -337,26 +204,40 @@ class QuestionReader:
 
     def deals_begun_now(self) -> int:
         """Returns how many deals have been dealt so far."""
+        self._fetch()
         self._record.follow(self._stream, len(self._stream))
         return self._record.deals_begun
 
-    def fill(self, view: View, end: int, legal: bytes) -> None:
-        """Fills in a view's attributes as of byte `end` of the stream; `legal` are its actions as bytes."""
+    def fill(self, view: View, end: int, legal: bytes | Sequence[Action]) -> None:
+        """Fills in a view's attributes as of byte `end` of the stream; `legal` are its actions."""
+        if len(self._stream) < end:
+            self._fetch()
         record = self._record
         if record.at > end:  # an older view, looked at only now
             record = _Record(self.rules, self.seat)
         record.follow(self._stream, end)
         actions = view.__dict__.get("legal")
-        _set_fields(view, record.fields(self.limits, self.discards(legal) if actions is None else actions))
+        set_fields(view, record.fields(self.limits, self.discards(legal) if actions is None else actions))
 
-    def discards(self, legal: bytes) -> tuple[tuple[Card, ...], ...]:
-        """Returns what may be discarded, from the actions as bytes."""
-        cards = map(_card_of, legal)
+    def choices(self, legal: bytes | Sequence[Action]) -> Sequence[tuple[int, ...]]:
+        """Returns what may be discarded as tuples of the engine's cards."""
+        if isinstance(legal, bytes):
+            return list(struct.iter_unpack(f"{self.rules.bidder_takes}B", legal))
+        return legal  # type: ignore[return-value]  # in this phase an action is a tuple of cards
+
+    def discards(self, legal: bytes | Sequence[Action]) -> tuple[tuple[Card, ...], ...]:
+        """Returns what may be discarded as a view shows it."""
+        indexes = legal if isinstance(legal, bytes) else chain.from_iterable(self.choices(legal))
+        cards = map(CARDS.__getitem__, indexes)
         return tuple(zip(*[cards] * self.rules.bidder_takes, strict=True))  # so many at a time
 
 
 _PHASES: Final = (BID, DISCARD, PLAY)
 _BID, _PLAY = int(BID), int(PLAY)
+
+
+# `Trick(...)` goes through a function of Python that does just this, and takes twice as long.
+_new_trick: Final = tuple.__new__
 
 
 class _Record:
@@ -408,10 +289,11 @@ class _Record:
                 self._begin(number, attempt, dealer, stream[at : at + HAND_SIZE])
                 at += HAND_SIZE
             elif code == _SCORED:
-                sides = [None if side == _NOBODY else side for side in stream[at : at + 4]]
-                self.scores = struct.unpack_from(f"<{self.rules.side_count}i", stream, at + 4)
-                at += 4 + 4 * self.rules.side_count
-                self._end(Points(*sides))
+                scored = _SCORES[self.rules.side_count]
+                told = scored.unpack_from(stream, at - 1)
+                at += scored.size - 1
+                self.scores = told[5:]
+                self._end(Points(*(None if side == _NOBODY else side for side in told[1:5])))
             elif code == _THROWN_IN:
                 self._end(None)
             else:

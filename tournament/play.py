@@ -7,6 +7,8 @@ rules and seed text give the same game as the command does.
 
 from __future__ import annotations
 
+import _random
+import ctypes
 import random
 import re
 import traceback
@@ -19,10 +21,11 @@ from tournament import seeds
 from tournament.adapter import BotError, SeatAdapter
 from tournament.deal import BID, DISCARD, Phase
 from tournament.game import FaultKind, Game, Outcome
-from tournament.observation import LENGTH_BYTES, QuestionWriter, View
+from tournament.observation import QuestionWriter
 from tournament.replay import GameRecord, Player, document
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
+from tournament.view import View
 
 _LIMITS: Final = Limits()
 
@@ -156,14 +159,16 @@ class Decisions:
         self._secret = seed
         self._key = seeds.match_key(rules, entrants, 1)
         self._seating = possible.index(table) + 1
+        self.game = Game(rules, seeds.deal_seed(seed, self._key))
+        writer = QuestionWriter(self.game)
+        passes_through = (BaseException,) if raise_faults else PASSES_THROUGH
         self._adapters = [
-            SeatAdapter(rules, limits, seat, passes_through=(BaseException,) if raise_faults else PASSES_THROUGH)
+            SeatAdapter(rules, limits, seat, passes_through=passes_through, writer=writer)
             for seat in range(rules.players)
         ]
         self._raise_faults = raise_faults
         self._generator = _Generator(len(bots)) if own_random else None
         self._errors: list[str] = []
-        self.game = Game(rules, seeds.deal_seed(seed, self._key))
         self._iterator = self._play()
 
     def __iter__(self) -> Iterator[Decision]:
@@ -188,22 +193,18 @@ class Decisions:
 
     def _play(self) -> Iterator[Decision]:
         game, adapters, bots, generator = self.game, self._adapters, self._bots, self._generator
-        writer = QuestionWriter(game)
         caller = len(bots)
         try:
             self._load()
-            number = 0
             while legal := game.advance():
                 deal = game.deal
                 assert deal is not None
                 seat = deal.seat
-                number = (number + 1) & 0xFFFF
                 adapter = adapters[seat]
-                question = writer.question(seat, number, deal.phase, legal)[LENGTH_BYTES:]
                 if bots[seat] is None:
                     if generator:
                         generator.switch_to(caller)
-                    decision = Decision(seat, deal.phase, adapter.reader.read(question)[3])
+                    decision = Decision(seat, deal.phase, adapter.reader.look(deal.phase, legal))
                     yield decision
                     game.act_legal(legal[_index(decision)])
                     continue
@@ -211,7 +212,7 @@ class Decisions:
                     generator.switch_to(seat)
                 adapter.enter()
                 try:
-                    _, index = adapter.answer(question)
+                    index = adapter.decide(deal.phase, legal)
                 except BotError as error:
                     if self._raise_faults:
                         raise
@@ -253,19 +254,29 @@ class Decisions:
 
 
 class _Generator:
-    """Shares the process's module `random` out: each seat and the caller go on where they left it."""
+    """Shares the process's module `random` out: each seat and the caller go on where they left it.
+
+    `random.getstate` and `setstate` make 625 numbers each, which takes longer than the rest of a decision. So what the
+    generator keeps behind the head of its object, plain words in every CPython, is copied as it is.
+    """
 
     def __init__(self, seats: int) -> None:
-        self._states: list[Any] = [None] * (seats + 1)
+        # The module's functions are methods of this object.
+        self._shared: random.Random = random.seed.__self__  # type: ignore[attr-defined]
+        head = object.__basicsize__
+        size = _random.Random.__basicsize__ - head
+        self._words = memoryview((ctypes.c_ubyte * size).from_address(id(self._shared) + head)).cast("B")
+        self._kept = [bytearray(self._words) for _ in range(seats + 1)]
+        self._gauss: list[Any] = [None] * (seats + 1)  # the second number of a pair that `gauss` has made
         self._owner = seats
 
     def switch_to(self, owner: int) -> None:
         """Hands the generator to a seat, or with the number of seats to the caller."""
         if owner == self._owner:
             return
-        self._states[self._owner] = random.getstate()
-        if self._states[owner] is not None:
-            random.setstate(self._states[owner])
+        self._kept[self._owner][:] = self._words
+        self._words[:] = self._kept[owner]
+        self._gauss[self._owner], self._shared.gauss_next = self._shared.gauss_next, self._gauss[owner]  # type: ignore[attr-defined]
         self._owner = owner
 
 

@@ -1,6 +1,7 @@
 """`play_game` and `Decisions`: the games of a contest, between plain objects in one process."""
 
 import random
+from typing import ClassVar
 
 import pytest
 
@@ -79,6 +80,29 @@ def test_each_seat_draws_from_a_random_of_its_own_and_the_caller_keeps_its_own()
         text = seeds.bot_seed("draw", played.record.match_key, played.record.seating, seat)
         assert first == random.Random(text).random()
     assert set(Drawing.first) == {0, 1}
+
+
+class Gaussian(Simple):
+    """Draws pairs of numbers of which `random.gauss` keeps the second for later, and whole states."""
+
+    drawn: ClassVar[dict[int, list[object]]] = {}
+
+    def play(self, view: View) -> Card:
+        self.drawn.setdefault(view.seat, []).append((random.gauss(0, 1), random.random(), random.getstate()))
+        return super().play(view)
+
+
+def test_what_a_seat_draws_is_what_its_generator_draws_alone() -> None:
+    Gaussian.drawn.clear()
+    random.seed(1)
+    random.gauss(0, 1)
+    before = random.getstate()
+    played = play_game([Gaussian, Gaussian, Gaussian], THREE, "gauss")
+    assert random.getstate() == before, "the caller's stays as it was, its half pair too"
+    for seat, drawn in Gaussian.drawn.items():
+        alone = random.Random(seeds.bot_seed("gauss", played.record.match_key, played.record.seating, seat))
+        assert drawn == [(alone.gauss(0, 1), alone.random(), alone.getstate()) for _ in drawn]
+        assert len(drawn) > 3
 
 
 def test_a_game_repeats() -> None:

@@ -14,8 +14,9 @@ from tournament import seeds
 from tournament.cards import CARDS, INDEX, SUITS, TEXTS, Card
 from tournament.deal import BID, DISCARD, PLAY, Action, Deal
 from tournament.game import DealtDeal, FaultKind, Game
-from tournament.observation import VIEW_FIELDS, Bid, PastDeal, QuestionReader, QuestionWriter, Trick, View
+from tournament.observation import QuestionReader, QuestionWriter
 from tournament.rules import Limits, Rules
+from tournament.view import VIEW_FIELDS, Bid, PastDeal, Trick, View
 
 LIMITS = Limits(decision_cpu_s=0.25, memory_bytes=64 << 20)
 
@@ -102,6 +103,58 @@ def decisions(rules: Rules, seed: int, *, faults: float = 0.0, deals: int = 6) -
         assert (read_number, kind) == (number, deal.phase)
         yield Asked(game, view, kind, legal_bytes, question[2:], reader)
         game.act_legal(choose(deal, legal, random))
+
+
+def looks(rules: Rules, seed: int, *, faults: float = 0.0, deals: int = 6) -> Iterator[tuple[Game, View]]:
+    """Plays a game at random with readers that have the writer at hand, some of which also read questions."""
+    random = Random(f"{rules}/{seed}")
+    game = Game(replace(rules, deal_limit=deals), f"{seed:064x}")
+    writer = QuestionWriter(game)
+    readers = [QuestionReader(game.rules, LIMITS, seat, writer) for seat in range(rules.players)]
+    choose = random.choice((any_legal, mostly_pass))
+    while legal := game.advance():
+        deal = game.deal
+        assert deal is not None
+        if random.random() < faults:
+            game.fault(deal.seat, FaultKind.EXITED)
+            continue
+        reader = readers[deal.seat]
+        if random.random() < 0.2:
+            yield game, reader.read(writer.question(deal.seat, 0, deal.phase, legal)[2:])[3]
+        else:
+            yield game, reader.look(deal.phase, legal)
+        game.act_legal(choose(deal, legal, random))
+
+
+@pytest.mark.parametrize("rules", MODES, ids=lambda rules: f"{rules.mode}/{rules.bidder_takes}")
+def test_a_view_without_a_question_is_the_view_of_the_question(rules: Rules) -> None:
+    kept: list[tuple[View, dict[str, Any]]] = []
+    for seed in range(8):
+        for game, view in looks(rules, seed, faults=0.01 if rules.players == 3 else 0.0):
+            kept.append((view, expected_fields(game, legal_of(game))))
+            if len(kept) % 3 == 0:
+                assert {name: getattr(view, name) for name in VIEW_FIELDS} == kept[-1][1]
+    assert len(kept) > 200
+    Random(6).shuffle(kept)  # however late they are looked at
+    for view, expected in kept:
+        assert {name: getattr(view, name) for name in VIEW_FIELDS} == expected
+
+
+def test_a_look_costs_no_event_until_a_field_is_looked_at() -> None:
+    rules = MODES[0]
+    game = Game(rules, 64 * "a")
+    writer = QuestionWriter(game)
+    readers = [QuestionReader(rules, LIMITS, seat, writer) for seat in range(rules.players)]
+    legal = game.advance()
+    assert game.deal is not None
+    seat = game.deal.seat
+    view = readers[seat].look(game.deal.phase, legal)
+    waiting = writer.waiting(seat)
+    assert view.legal == tuple(legal)
+    assert writer.waiting(seat) == waiting > 0
+    assert len(view.hand) == 6
+    assert writer.waiting(seat) == 0
+    assert readers[seat].deals_begun_now() == 1
 
 
 def legal_of(game: Game) -> Sequence[Action]:

@@ -60,7 +60,7 @@ class Bot:
 _READ_BYTES: Final = 448  # most questions; a larger buffer would come from elsewhere than the small objects' pools
 _OURS: Final = frozenset({"tournament", "bots", "workers", "dashboard"})
 _GAME_MODULES: Final = frozenset({"tournament", *(f"tournament.{name}" for name in (
-    "bot cards deal game observation rules seeds source".split()))})  # fmt: skip
+    "bot cards deal game observation rules seeds source view".split()))})  # fmt: skip
 """What a guest may import of ours: the bot interface, and the rules engine to search with."""
 
 
