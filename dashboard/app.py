@@ -110,7 +110,8 @@ def create_app(
         site_of_app, store=public, feed=feed or Feed(public), games=Cache(64), fields=Cache(8), checkpoints=Cache(8)
     )
     app.state.house = house
-    site_of_app.renderer.notices = lambda: contest_pages.notices(store, clock())
+    app.state.exports = fairness_pages.Exports()
+    site_of_app.renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
     site_of_app.renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     app.add_middleware(SameOrigin, public_host=door.host)

@@ -28,6 +28,7 @@ from tournament.store_values import TournamentInfo
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from tournament.people import Identity
     from tournament.store_contest import AnnouncementInfo, PracticeInfo
     from tournament.store_repeats import RepeatInfo
     from tournament.store_values import EntrantInfo
@@ -92,13 +93,12 @@ class ContestPage:
     house: tuple[str, ...]
 
 
-def notices(store: Store, now: datetime) -> tuple[str, ...]:
-    """Give what stands above every page: what was announced, deadlines, and what is held back."""
+def notices(store: Store, now: datetime, visitor: Identity | None = None) -> tuple[str, ...]:
+    """Give what stands above every page: announcements, deadlines, the visitor's own extension, and what is held."""
     found = [each.text for each in reversed(store.announcements(limit=3))]
     for info in store.tournaments(limit=NEWEST):
-        zone = Plan.from_dict(info.plan).zone
         if info.held_at is not None:
-            found.append(f"The standings of {info.name} are held since {contest.moment_text(info.held_at, zone)}: "
+            found.append(f"The standings of {info.name} are held since {_when(info, info.held_at)}: "
                          "what ended later is shown when they are published.")  # fmt: skip
         for state, words, at in (
             (TournamentState.DRAFT, "open", info.opens_at),
@@ -106,7 +106,12 @@ def notices(store: Store, now: datetime) -> tuple[str, ...]:
         ):
             if info.state is state and at is not None:
                 left_s = max(0.0, at - now.timestamp())
-                found.append(f"Entries of {info.name} {words} {contest.moment_text(at, zone)}, in {duration(left_s)}.")
+                found.append(f"Entries of {info.name} {words} {_when(info, at)}, in {duration(left_s)}.")
+        if visitor is not None and info.state in BEFORE_START:
+            mine = store.extensions(info.id).get(visitor.account_id, 0.0) - now.timestamp()
+            if mine > 0:
+                until = _when(info, now.timestamp() + mine)
+                found.append(f"You may hand in for {info.name} until {until}: {duration(mine)} are left.")
     return tuple(found)
 
 
@@ -168,7 +173,9 @@ class NewContest:
     load_cpu: _Text = ""
     memory_mib: _Text = ""
     practice_at: _Text = ""
+    repeat_percent: _Text = ""
     house: Annotated[tuple[str, ...], Form()] = ()
+    demand: Annotated[tuple[str, ...], Form()] = ()
 
     def wish(self) -> contest.Wish:
         """Give what is asked for.
@@ -189,6 +196,7 @@ class NewContest:
             rounds=_whole(self.rounds, "rounds") if self.rounds else None, closes=self.closes, zone=self.zone,
             house=tuple(name for name in self.house if name in house_names()), order=self.order, anchor=self.anchor,
             all_bots=self.all_bots, auto_start=self.auto_start, cores=_whole(self.cores, "cores"), limits=limits,
+            demands=self.demand, repeat_share=float(self.repeat_percent or 2) / 100,
         )  # fmt: skip
 
 

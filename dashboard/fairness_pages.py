@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+import secrets
+import shutil
+import tempfile
+import threading
+import weakref
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from fastapi import APIRouter, Request
-from starlette.responses import Response
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import FileResponse, Response
 
 from dashboard.field import field_of
-from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
+from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef, row_id
 from tournament import seeds
+from tournament.export import export_zip
 from tournament.fairness import (
     FairMatch,
     WorkerShare,
@@ -32,8 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dashboard.field import Field
+    from tournament.store import Store
 
 router = APIRouter()
+MOST_EXPORTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +158,46 @@ def _matches(contest: Contest, field: Field, rows: Sequence[MatchRow]) -> list[F
 def show_fairness(request: Request, site: SiteDep, tournament_id: int) -> Response:
     """Show the figures."""
     return site.renderer.html(request, fairness_page(site, tournament_id))
+
+
+class Exports:
+    """The archives that were asked for last, each made once: all games are played again for it."""
+
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._made: dict[object, Path] = {}
+        self._folder: Path | None = None
+
+    def of(self, contest: Contest, store: Store) -> Path | None:
+        """Give a tournament's archive as it is now; None while one is being made for somebody else."""
+        info = contest.info
+        state = info.id, info.last_order, info.last_void_order, info.finished_at, contest.entrants
+        if state in self._made:
+            return self._made[state]
+        if not self._making.acquire(blocking=False):
+            return None
+        try:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="exports-"))
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            path = self._folder / f"{secrets.token_hex(8)}.zip"
+            with path.open("wb") as file:
+                export_zip(store, info.id, file)
+            self._made[state] = path
+            for oldest in list(self._made)[:-MOST_EXPORTS]:
+                self._made.pop(oldest).unlink()
+            return path
+        finally:
+            self._making.release()
+
+
+@router.get("/tournaments/{tournament_id}/export.zip", name="export")
+def show_export(request: Request, site: SiteDep, tournament_id: int) -> Response:
+    """Give the public export of a tournament that has ended, for `tournament verify --tournament`."""
+    contest = site.contest(row_id(tournament_id))
+    if not (contest.info.secret_is_out and contest.entrants):
+        raise HTTPException(409, "The export is given out when the tournament has ended and nothing is held back.")
+    path = cast("Exports", request.app.state.exports).of(contest, site.store)
+    if path is None:
+        raise HTTPException(503, "An export is being made: try again in a minute.", {"retry-after": "60"})
+    return FileResponse(path, media_type="application/zip", filename=f"tournament-{tournament_id}.zip")

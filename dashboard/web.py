@@ -212,7 +212,7 @@ class Renderer:
         """Render a page to markup."""
         theme = request.cookies.get("theme", "")
         visitor, bare = self.asker(request)
-        notices = () if page.template.startswith("_") else self.notices(visitor)  # a part of a page has a page around it
+        notices = () if page.template.startswith("_") else self.notices(visitor)  # a part has a page around it
         theme = theme if theme in THEMES else ""
         frame = Frame(self.title, request.url.path, theme, self.clock(), visitor, bare, notices)
         values = {field.name: getattr(page, field.name) for field in fields(page)}

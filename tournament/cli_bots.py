@@ -343,7 +343,7 @@ def verify_command(
         list[Path] | None, typer.Argument(help="Replay documents: one a file, or one a line.", show_default=False)
     ] = None,
     secret: Annotated[str | None, typer.Option(help="The tournament's secret, to check the seeds themselves.")] = None,
-    tournament: Annotated[Path | None, typer.Option(help="Check a folder that `tournament export` wrote.")] = None,
+    tournament: Annotated[Path | None, typer.Option(help="Check an export: its folder, or the site's zip.")] = None,
 ) -> None:
     """Play replay documents again, or work out a whole tournament again, and say what is wrong."""
     _check_secret(secret)
@@ -382,8 +382,8 @@ def _check_secret(secret: str | None) -> None:
 
 
 def _verify_tournament(folder: Path) -> None:
-    if not folder.is_dir():
-        raise Refused(f"--tournament {folder}: expected a folder that `tournament export` wrote")
+    if not folder.exists():
+        raise Refused(f"--tournament {folder}: expected a folder that `tournament export` wrote, or its archive")
     try:
         from tournament.verify_tournament import Answer, verify_export
     except ImportError:

@@ -10,9 +10,11 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from itertools import combinations
 from pathlib import Path
 from typing import IO, Any, Final
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tournament import seeds
 from tournament.fairness import results_digest
@@ -22,9 +24,7 @@ from tournament.replay import document, to_line
 from tournament.store import Store, WrongState
 from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
 from tournament.table import COLUMNS, TableRow, ladder_of, table
-
-FORMAT: Final = "smear-tournament/1"
-FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl", "final-order.csv")
+from tournament.verify_tournament import FILES, FORMAT
 
 _PAGE: Final = 1000
 _SIDES: Final = "abc"
@@ -40,22 +40,45 @@ def export_tournament(store: Store, tournament_id: int, folder: Path) -> tuple[s
         NotFound: there is no such tournament.
         WrongState: it has not started, so that there is nothing to tell yet.
     """
+    writers = _writers(store, tournament_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, write in writers.items():
+        with _replaced(folder / name) as file:
+            write(file)
+    return FILES
+
+
+def export_zip(store: Store, tournament_id: int, stream: IO[bytes]) -> None:
+    """Writes the export as a zip archive, the same whenever it is made.
+
+    Raises:
+        NotFound: there is no such tournament.
+        WrongState: it has not started, so that there is nothing to tell yet.
+    """
+    with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
+        for name, write in _writers(store, tournament_id).items():
+            entry = ZipInfo(name)  # of 1980: the time of making would be another each time
+            entry.compress_type = ZIP_DEFLATED
+            with (
+                archive.open(entry, "w", force_zip64=True) as raw,
+                TextIOWrapper(raw, encoding="utf-8", newline="\n") as file,
+            ):
+                write(file)
+
+
+def _writers(store: Store, tournament_id: int) -> dict[str, Callable[[IO[str]], None]]:
     tournament, entrants = store.tournament(tournament_id), store.entrants(tournament_id)
     if not entrants:
         raise WrongState(f"tournament {tournament_id} has not started: there is nothing to export")
-    folder.mkdir(parents=True, exist_ok=True)
     rows = standings_of(store, tournament, entrants)
     writers: tuple[Callable[[IO[str]], None], ...] = (
         lambda file: _write_tournament(file, store, tournament, entrants),
         lambda file: _write_csv(file, [COLUMNS, *(row.to_dict().values() for row in rows)]),
         lambda file: _write_matches(file, store, tournament, entrants),
-        lambda file: _write_replays(file, store, tournament_id),
+        lambda file: file.writelines(to_line(document(record)) for _, record in store.game_records(tournament_id)),
         lambda file: _write_csv(file, [HEADER, *(place.row() for place in places_of(tournament, entrants, rows))]),
     )
-    for name, write in zip(FILES, writers, strict=True):
-        with _replaced(folder / name) as file:
-            write(file)
-    return FILES
+    return dict(zip(FILES, writers, strict=True))
 
 
 @contextmanager
@@ -82,7 +105,17 @@ def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, e
         "rules": tournament.rules.to_dict(),
         "limits": tournament.limits.to_dict(),
         "rounds": tournament.rounds,
-        "entrants": [_entrant(entrant) for entrant in entrants],
+        "entrants": [
+            {
+                "bot": entrant.name,
+                "version": entrant.version,
+                "sha256": entrant.sha256,
+                "owner": entrant.owner,
+                "upload_order": entrant.upload_order,
+                "house": entrant.house,
+            }
+            for entrant in entrants
+        ],
         "final_order": tournament.final_order,
         "anchor": tournament.anchor,
         "disqualifications": [
@@ -97,17 +130,6 @@ def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, e
     }
     json.dump(value, file, indent=1, sort_keys=True, ensure_ascii=False)
     file.write("\n")
-
-
-def _entrant(entrant: EntrantInfo) -> dict[str, Any]:
-    return {
-        "bot": entrant.name,
-        "version": entrant.version,
-        "sha256": entrant.sha256,
-        "owner": entrant.owner,
-        "upload_order": entrant.upload_order,
-        "house": entrant.house,
-    }
 
 
 def standings_of(store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> tuple[TableRow, ...]:
@@ -133,28 +155,14 @@ def _write_matches(file: IO[str], store: Store, tournament: TournamentInfo, entr
     sides = _SIDES[: min(len(entrants), tournament.rules.side_count)]
     pairs = ["".join(pair) for pair in combinations(sides, 2)]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        [
-            "match",
-            "round",
-            "key",
-            *(f"bot_{side}" for side in sides),
-            "games",
-            *(f"score_{pair}" for pair in pairs),
-            "faults",
-        ]
-    )
+    names = [*(f"bot_{side}" for side in sides), "games", *(f"score_{pair}" for pair in pairs)]
+    writer.writerow(["match", "round", "key", *names, "faults"])
     for match in _all_matches(store, tournament.id):
         if match.state is MatchState.DONE:
             texts = [entrants[position].text for position in match.entrants]
             # Half points are what is stored; whole ones are what people count in.
             scores = [f"{score // 2}{'.5' if score % 2 else ''}" for score in match.scores]
             writer.writerow([match.number, match.round, match.key, *texts, match.games, *scores, match.faults])
-
-
-def _write_replays(file: IO[str], store: Store, tournament_id: int) -> None:
-    for _, record in store.game_records(tournament_id):
-        file.write(to_line(document(record)))
 
 
 def _all_matches(store: Store, tournament_id: int) -> Iterator[MatchInfo]:

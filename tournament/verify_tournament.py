@@ -7,6 +7,7 @@ the seeds and the acts, matches from the games, ratings and places from the matc
 from __future__ import annotations
 
 import csv
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from enum import StrEnum
 from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any, Final
+from zipfile import BadZipFile, ZipFile, is_zipfile
+from zipfile import Path as ZipPath
 
 from tournament import seeds, verify
 from tournament.fairness import results_digest
@@ -27,11 +30,15 @@ from tournament.store_values import EntrantInfo, EntrantTotals, Figures, ScoreBl
 from tournament.table import COLUMNS, ladder_of, table
 
 FORMAT: Final = "smear-tournament/1"
+FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl", "final-order.csv")
 MOST_PROBLEMS: Final = 20
 """Differences of one kind that are written out; the rest is counted."""
 
 _ROUNDING: Final = 0.0005
 """Ratings are rounded to four decimals, whose last one may differ between linear algebra libraries."""
+
+
+_Folder = Path | ZipPath
 
 
 class Answer(StrEnum):
@@ -85,8 +92,22 @@ class _Bad(ValueError):
     """A file that cannot be read as what it should be."""
 
 
-def verify_export(folder: Path) -> Iterator[Finding]:
-    """Checks the public export in a folder; what cannot be read ends it with a finding that says so."""
+def verify_export(path: Path) -> Iterator[Finding]:
+    """Checks the public export in a folder or a zip archive; what cannot be read is a finding that says so."""
+    if path.is_dir() or not is_zipfile(path):
+        yield from _verify(path)
+        return
+    try:
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+            if len(names) != len(set(names)):
+                raise BadZipFile("a file is in it twice")
+            yield from _verify(ZipPath(archive))
+    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        yield Finding("archive", Answer.WRONG, f"cannot be read: {error}"[:300])
+
+
+def _verify(folder: _Folder) -> Iterator[Finding]:
     try:
         settings = _settings(folder / "tournament.json")
     except (_Bad, OSError) as error:
@@ -111,15 +132,19 @@ def verify_export(folder: Path) -> Iterator[Finding]:
         yield Finding("digest of all results", Answer.WRONG, f"{settings.results}, expected {found}")
     else:
         yield Finding("digest of all results", Answer.FOLLOWS, found)
+    if strange := sorted(each.name for each in folder.iterdir() if each.name not in FILES):
+        yield Finding("other files", Answer.OPEN, f"no part of an export: {', '.join(strange)[:300]}")
     for subject in ("disqualifications", "voids", "who stands behind an owner's number"):
         yield Finding(subject, Answer.OPEN, "the organiser's word")
 
 
 def _why(error: Exception) -> str:
-    return f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return (
+        f"cannot be read: {error.strerror or 'No such file or directory'}" if isinstance(error, OSError) else str(error)
+    )
 
 
-def _settings(path: Path) -> _Settings:
+def _settings(path: _Folder) -> _Settings:
     try:
         data = verify.parse(path.read_bytes())
     except ReplayError as error:
@@ -187,7 +212,7 @@ def _match_text(match: tuple[int, str] | None) -> str:
     return "no further match" if match is None else f"match {match[0]} {match[1]:.200}"
 
 
-def _games(path: Path, settings: _Settings, played: dict[int, _Played], digests: list[str]) -> Iterator[Finding]:
+def _games(path: _Folder, settings: _Settings, played: dict[int, _Played], digests: list[str]) -> Iterator[Finding]:
     numbers = {key: number for number, key in settings.schedule}
     problems = _Problems()
     count, shuffled, last = 0, True, (0, 0)
@@ -267,7 +292,7 @@ def _add(played: _Played, written: dict[str, Any], rules: Rules, seating: int) -
             played.faults[seats[fault["seat"]]] += 1
 
 
-def _matches(path: Path, settings: _Settings, played: dict[int, _Played]) -> Iterator[Finding]:
+def _matches(path: _Folder, settings: _Settings, played: dict[int, _Played]) -> Iterator[Finding]:
     sides = "abc"[: min(len(settings.entrants), settings.rules.side_count)]
     pairs = [f"score_{one}{other}" for one, other in combinations(sides, 2)]
     header = ["match", "round", "key", *(f"bot_{side}" for side in sides), "games", *pairs, "faults"]
@@ -281,7 +306,7 @@ def _matches(path: Path, settings: _Settings, played: dict[int, _Played]) -> Ite
     yield from _compare_rows(path, expected, "matches", f"{len(expected) - 1} results", _same_text)
 
 
-def _standings(folder: Path, settings: _Settings, played: dict[int, _Played]) -> Iterator[Finding]:
+def _standings(folder: _Folder, settings: _Settings, played: dict[int, _Played]) -> Iterator[Finding]:
     figures = _figures(settings, played)
     try:
         ladder = ladder_of(settings.entrants, figures, settings.anchor)
@@ -320,7 +345,7 @@ def _figures(settings: _Settings, played: dict[int, _Played]) -> Figures:
 
 
 def _compare_rows(
-    path: Path, expected: Sequence[list[str]], subject: str, text: str, same: Callable[[str, str], bool]
+    path: _Folder, expected: Sequence[list[str]], subject: str, text: str, same: Callable[[str, str], bool]
 ) -> Iterator[Finding]:
     try:
         with path.open(encoding="utf-8", newline="") as file:

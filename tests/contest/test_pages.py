@@ -3,6 +3,9 @@
 import json
 import re
 from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
 
 import html5lib
 import pytest
@@ -15,6 +18,7 @@ from tests.people.people import contestant, organiser
 from tests.people.site import Visitor, browser, nobody
 from tests.store.play import TWO, entrants, new, play, play_all, started
 from tournament.cli_servers import make_site
+from tournament.export import FILES, export_tournament
 from tournament.models import TournamentState
 from tournament.models_contest import Verdict
 from tournament.source import BotSource
@@ -132,6 +136,55 @@ def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: 
     acts = [line.act for line in reversed(store.audit_log()) if line.account_id == account]
     expected = ["make", "open", "change plan", "start", "paused", "running", "disqualify", "void", "void", "announce"]
     assert acts[-11:] == [*expected, "take back"]
+
+
+def test_who_has_an_extension_is_told_how_long_and_nobody_else_is(store: Store, app: FastAPI) -> None:
+    _, token = organiser(store)
+    (ada, her_token), (_, his_token) = contestant(store), contestant(store, "Bob")
+    browser(app, token).post("/admin/contests", name="Cup", players="2", closes="1970-01-01 00:00")
+    store.extend(1, ada, 1000.0 + 3720.0)
+    hers, his = browser(app, her_token), browser(app, his_token)
+    assert "You may hand in for Cup until 1970-01-01 01:18 UTC: 1 h 2 min are left." in hers.get("/submit").text
+    assert "You may hand in" not in his.get("/submit").text + nobody(app).get("/").text
+    store.extend(1, ada, 999.0)
+    assert "You may hand in" not in hers.get("/submit").text
+
+
+def test_the_form_asks_for_layers_of_the_sandbox_and_for_a_share_to_play_again(store: Store, app: FastAPI) -> None:
+    _, token = organiser(store)
+    mine = browser(app, token)
+    assert 'value="own-uid"' in mine.get("/admin/contests").text
+    assert mine.post("/admin/contests", name="Cup", demand=["own-uid"], repeat_percent="10").status_code == 303
+    info = store.tournament(1)
+    assert (info.environment, info.plan["repeat_share"]) == ({"demands": ["own-uid"]}, 0.1)
+    for wrong in ({"demand": ["walls"]}, {"repeat_percent": "101"}, {"repeat_percent": "x"}):
+        assert mine.post("/admin/contests", name="Cup", **wrong).status_code == 422, wrong
+
+
+def test_the_export_is_given_out_when_all_is_over_and_is_that_of_the_command(
+    store: Store, app: FastAPI, tmp_path: Path
+) -> None:
+    _, token = organiser(store)
+    tournament = started(store, 3, TWO)
+    address = f"/tournaments/{tournament}/export.zip"
+    assert nobody(app).get(address).status_code == 409
+    store.hold(tournament, 5000.0)
+    play_all(store, tournament)
+    for visitor in (nobody(app), browser(app, token)):
+        assert visitor.get(address).status_code == 409
+        assert address not in visitor.get(f"/tournaments/{tournament}/fairness").text
+    store.hold(tournament, None)
+    for page in (f"/tournaments/{tournament}/fairness", f"/tournaments/{tournament}"):
+        assert address in nobody(app).get(page).text
+    body = nobody(app).get(address).content
+    assert nobody(app).get(address).content == body
+    export_tournament(store, tournament, tmp_path / "folder")
+    with ZipFile(BytesIO(body)) as archive:
+        assert archive.namelist() == list(FILES)
+        assert all(archive.read(name) == (tmp_path / "folder" / name).read_bytes() for name in FILES)
+    store.disqualify(tournament, 0, "copied")
+    assert nobody(app).get(address).content != body
+    assert nobody(app).get("/tournaments/99/export.zip").status_code == 404
 
 
 def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: FastAPI) -> None:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -61,6 +62,63 @@ def test_before_its_end_an_export_follows_as_far_as_it_goes(tmp_path: Path) -> N
     assert wrong(tmp_path / "out") == []
     assert Finding("secret", Answer.OPEN, "it is not out yet: nor can the seeds be checked") in findings
     assert any("3 (2, 3, 4)" in finding.text for finding in findings)
+
+
+def zipped(export: Path) -> Path:
+    path = export.with_suffix(".zip")
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for file in sorted(export.iterdir()):
+            archive.write(file, file.name)
+    return path
+
+
+def test_an_archive_is_checked_like_its_folder(export: Path) -> None:
+    assert list(verify_export(zipped(export))) == list(verify_export(export))
+    change_rows(export, "standings.csv", lambda rows: rows[1].__setitem__(2, "1.0"))
+    (export / "replays.jsonl").unlink()
+    found = list(verify_export(zipped(export)))
+    assert found == list(verify_export(export))
+    assert Finding("games", Answer.WRONG, "cannot be read: No such file or directory") in found
+
+
+def test_a_broken_archive_is_a_finding_and_no_crash(export: Path) -> None:
+    path = zipped(export)
+    whole = path.read_bytes()
+    with ZipFile(path) as archive:
+        place = archive.getinfo("replays.jsonl").header_offset + 200
+    path.write_bytes(whole[:place] + bytes(100) + whole[place + 100 :])
+    assert wrong(path)[-1].subject == "archive"
+    path.write_bytes(whole)
+    with pytest.warns(UserWarning, match="Duplicate"), ZipFile(path, "a") as archive:
+        archive.writestr("matches.csv", "")
+    assert wrong(path) == [Finding("archive", Answer.WRONG, "cannot be read: a file is in it twice")]
+    path.write_bytes(b"no archive")
+    assert [each.subject for each in wrong(path)] == ["tournament.json"]
+
+
+def test_a_file_too_many_is_named(export: Path) -> None:
+    (export / "ratings.csv").write_text("bot,rating\nmine,3000\n")
+    assert Finding("other files", Answer.OPEN, "no part of an export: ratings.csv") in list(verify_export(export))
+    assert wrong(export) == []
+
+
+def test_lines_in_another_order_or_twice_are_found(export: Path) -> None:
+    path = export / "replays.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    for changed in ([lines[1], lines[0], *lines[2:]], [*lines, lines[-1]], [*lines[:6], *lines], lines[:-1]):
+        path.write_text("".join(changed))
+        assert "games" in {each.subject for each in wrong(export)}
+    path.write_text("".join(lines))
+    for name in ("matches.csv", "standings.csv", "final-order.csv"):
+        rows = (export / name).read_text()
+        for change in (
+            lambda rows: rows.append(rows[-1]), lambda rows: rows.insert(1, rows.pop(2)), lambda rows: rows.pop(),
+            lambda rows: rows[1].append("x"),
+        ):  # fmt: skip
+            change_rows(export, name, change)
+            assert len(wrong(export)) > 0, name
+            (export / name).write_text(rows)
+    assert wrong(export) == []
 
 
 def change_documents(export: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
