@@ -31,7 +31,7 @@ from dashboard import (
 )
 from dashboard.auth import Door
 from dashboard.feed import Feed
-from dashboard.headers import BodyLimit, SafetyHeaders, SameOrigin
+from dashboard.headers import BodyLimit, HeadAsGet, SafetyHeaders, SameOrigin
 from dashboard.problems import install_problems
 from dashboard.site import Cache, Site, whole_site
 from dashboard.web import THEMES, Renderer
@@ -113,6 +113,7 @@ def create_app(
     app.state.exports = fairness_pages.Exports()
     site_of_app.renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
     site_of_app.renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     app.add_middleware(SameOrigin, public_host=door.host)
     app.add_middleware(SafetyHeaders)

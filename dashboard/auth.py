@@ -162,7 +162,13 @@ def sees_private(request: Request, owner: int) -> bool:
 
 
 def gate(request: Request) -> None:
-    """Find out who asks, and keep strangers out of a site that is not public."""
+    """Find out who asks, and keep strangers out of a site that is not public.
+
+    Numbers in addresses are written in the digits 0 to 9: `int` takes others too, and one thing has one
+    address.
+    """
+    if any(letter.isdecimal() and not letter.isascii() for letter in request.url.path):
+        raise HTTPException(404, "No page has this address: numbers are written in the digits 0 to 9.")
     visitor = visitor_of(request)
     name = getattr(request.scope.get("route"), "name", "")
     if visitor is None and name not in OPEN_NAMES and not whole_site(request).store.options().public:

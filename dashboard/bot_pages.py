@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,12 +18,14 @@ from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef
 from dashboard.web import csv_text, download
 from tournament.decision import decision_at
 from tournament.models import MatchState
+from tournament.models_people import SubmissionState
 from tournament.results import BID_LEVELS
 from tournament.seeds import bot_seed
 from tournament.store_values import MatchFilter
 
 if TYPE_CHECKING:
     from dashboard.field import Field
+    from tournament.people import SubmissionInfo
     from tournament.store_values import FaultInfo
 
 router = APIRouter()
@@ -128,6 +130,13 @@ class BotPage:
     opponents: tuple[OpponentRow, ...]
     latest: tuple[MatchRow, ...]
     fault_groups: tuple[FaultGroupRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBot(BotPage):
+    """The page as its owner and the organiser see it: with the newest upload, if that was not accepted."""
+
+    refused: SubmissionInfo | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,15 +299,26 @@ def _key(contest: Contest, position: int) -> tuple[str, int]:
 @router.get("/bots/{name}", name="bot")
 def show_bot(request: Request, site: SiteDep, name: str, tournament: int | None = None) -> HTMLResponse:
     """Show the newest version of a bot."""
-    return site.renderer.html(request, bot_page(site, name, None, tournament))
+    return show_version(request, site, name, None, tournament)
 
 
 @router.get("/bots/{name}/v{version}", name="bot_version")
 def show_version(
-    request: Request, site: SiteDep, name: str, version: int, tournament: int | None = None
+    request: Request, site: SiteDep, name: str, version: int | None, tournament: int | None = None
 ) -> HTMLResponse:
     """Show one version of a bot."""
-    return site.renderer.html(request, bot_page(site, name, version, tournament))
+    page = bot_page(site, name, version, tournament)
+    values = {field.name: getattr(page, field.name) for field in fields(page)}
+    return site.renderer.html(request, ShownBot(**values, refused=_refused(site, request, name)))
+
+
+def _refused(site: Site, request: Request, name: str) -> SubmissionInfo | None:
+    """Give the newest submission of a bot if it was rejected while an older one plays, to who may see it."""
+    for bot in site.store.bots(name=name):
+        if bot.version and site.sees_private(request, bot.account_id):
+            newest = site.store.submissions(bot_id=bot.id, limit=1)
+            return next((each for each in newest if each.state is SubmissionState.REJECTED), None)
+    return None
 
 
 @router.get("/bots/{name}/faults", name="bot_faults")

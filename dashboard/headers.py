@@ -1,4 +1,4 @@
-"""Plain ASGI middleware: the safety headers of every answer and the same-origin rule for changes.
+"""Plain ASGI middleware: HEAD, the safety headers of every answer and the same-origin rule for changes.
 
 ``BaseHTTPMiddleware`` is avoided because it wraps the body stream, which gets in the way of
 server-sent events.
@@ -6,9 +6,11 @@ server-sent events.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
@@ -56,6 +58,30 @@ class SafetyHeaders:
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+
+class HeadAsGet:
+    """Answers HEAD like GET, without the body; of a stream it does not wait for the end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Ask for the whole answer and pass on its head."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                return
+            await send({"type": "http.response.body", "body": b""})
+            if message.get("more_body"):
+                raise ClientDisconnect  # the way to end a stream: nobody listens any more
+
+        with suppress(ClientDisconnect):
+            await self.app({**scope, "method": "GET"}, receive, send_head)
 
 
 class SameOrigin:

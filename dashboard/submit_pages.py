@@ -14,7 +14,14 @@ from dashboard.auth import SubmitterDep, VisitorDep, door_of
 from dashboard.kit import house_names, kit_zip
 from dashboard.site import Site, SiteDep, row_id
 from dashboard.web import download
-from tournament.intake import MODULES, UploadRefused, check_upload
+from tournament.intake import (
+    MAX_MODULE_BYTES,
+    MAX_TOTAL_BYTES,
+    MAX_UPLOAD_BYTES,
+    MODULES,
+    UploadRefused,
+    check_upload,
+)
 from tournament.models_people import OPEN_STATES, SubmissionState
 from tournament.people import Identity, SubmissionInfo
 from tournament.results import comparisons
@@ -31,7 +38,7 @@ router = APIRouter()
 
 STAGES = ("received", "upload checks", "loads", "probe", "accepted")
 """The stages of a submission, in order; a probe says besides which of how many it is."""
-NO_VERDICT = {"reasons": (), "fault": None, "advice": "", "log": "", "slowest_cpu_s": None, "memory_bytes": None}
+NO_VERDICT: Mapping[str, Any] = {"reasons": (), "fault": None, "advice": "", "log": "", "use": {}, "python": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,9 @@ class SubmitPage:
     code: str
     problem: str
     options: SiteOptions
+    upload_bytes: int
+    files_bytes: int
+    module_bytes: int
     modes: tuple[ModeLine, ...]
     modules: str
 
@@ -172,7 +182,7 @@ def verdict_part(site: Site, submission: SubmissionInfo) -> VerdictPart:
     is_open = submission.state in OPEN_STATES
     ahead, wait_s = site.store.waiting(submission.id) if is_open else (0, 0.0)
     trial = site.store.trial(submission.id) if submission.version else None
-    verdict = NO_VERDICT | dict(submission.verdict)
+    verdict = {**NO_VERDICT, **submission.verdict}
     return VerdictPart(submission, verdict, stage_lines(submission), is_open, ahead, wait_s, trial_line(trial))
 
 
@@ -186,7 +196,9 @@ def submit_page(
     )
     names = tuple(each.name for each in site.store.bots(account_id=visitor.account_id))
     plain = sorted(name for name in MODULES if not name.startswith("_") and "." not in name)
-    return SubmitPage(names, bot, note, code, problem, site.store.options(), modes, ", ".join(plain))
+    options = site.store.options()
+    sizes = MAX_UPLOAD_BYTES, min(options.source_bytes, MAX_TOTAL_BYTES), min(options.source_bytes, MAX_MODULE_BYTES)
+    return SubmitPage(names, bot, note, code, problem, options, *sizes, modes, ", ".join(plain))
 
 
 @router.get("/submit", name="submit")

@@ -110,8 +110,7 @@ def check(
         found = check_bot(
             (candidate.player, candidate.source),
             (house, BotSource.of_file(opponent.code)),
-            [rules],
-            Limits(),
+            [(rules, Limits())],
             sandbox,
             secret_of(seed),
         )

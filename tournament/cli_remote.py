@@ -69,7 +69,7 @@ def submit(
     path = f"/submissions/{found['id']}"
     said = ""
     while wait and not found["final"]:
-        line = f"{found['stage']}; {found['ahead']} first, about {found['wait_s']:.0f} s"
+        line = f"{found['stage']}; {_place(found)}, about {found['wait_s']:.0f} s"
         if line != said:
             said = line
             notes.print(f"submission {found['id']}: {line}", markup=False)
@@ -80,6 +80,13 @@ def submit(
     else:
         _print_verdict(found, remote.server)
     raise typer.Exit(EXIT_CODES.get(found["state"], 0))
+
+
+def _place(found: dict[str, Any]) -> str:
+    if found["state"] == "checking":
+        return "it is being checked"
+    ahead = found["ahead"]
+    return f"{ahead} submission{'s are' if ahead > 1 else ' is'} checked first" if ahead else "next in line"
 
 
 def _print_verdict(found: dict[str, Any], server: str) -> None:
@@ -96,6 +103,9 @@ def _print_verdict(found: dict[str, Any], server: str) -> None:
     ):
         if text:
             out.print(f"{title}:\n{text}".rstrip(), markup=False)
+    used = [f"{name} {100 * used / limit:.1f} %" for name, (used, limit) in verdict.get("use", {}).items()]
+    if used:
+        out.print(f"Of its limits it used: {', '.join(used)}.")
     out.print(f"{server}{found['page']}", markup=False)
 
 

@@ -138,6 +138,7 @@ class Submission(SQLModel, table=True):
     lease_until: float | None = _time()
     attempt: int = _integer(default=0)
     check_s: float | None = _time()
+    cpu_s: float | None = _time()
     verdict: str = _text(default="{}")
     probes: bytes | None = _bytes(nullable=True)
     __table_args__ = (

@@ -45,7 +45,7 @@ class SiteOptions:
         uploads_per_hour: of one account.
         bots: of one account.
         source_bytes: of one upload, unpacked.
-        check_s_per_day: seconds that the checks of one account may take within 24 hours.
+        check_cpu_s_per_day: CPU seconds that the bots of one account may use in checks within 24 hours.
         waiting: submissions that may wait altogether before the site says that it is busy.
     """
 
@@ -54,7 +54,7 @@ class SiteOptions:
     uploads_per_hour: int = 20
     bots: int = 3
     source_bytes: int = 4 << 20
-    check_s_per_day: int = 1800
+    check_cpu_s_per_day: int = 1800
     waiting: int = 1000
 
     def __post_init__(self) -> None:

@@ -85,6 +85,7 @@ class Checks(Database):
         probes: Sequence[Mapping[str, Any]],
         check_s: float,
         *,
+        cpu_s: float = 0.0,
         accepted: bool,
         trial_rules: Rules | None = None,
         secret: str = "",
@@ -98,6 +99,7 @@ class Checks(Database):
             verdict: what is shown, JSON values.
             probes: the replay documents of the probes.
             check_s: how long it took.
+            cpu_s: the CPU time of the bot in it.
             accepted: whether nothing was wrong.
             trial_rules: in which mode the new version is tried against the old one in the background.
             secret: what the deals of that trial are made from.
@@ -119,6 +121,7 @@ class Checks(Database):
                 "ended_at": moment,
                 "lease_until": None,
                 "check_s": check_s,
+                "cpu_s": cpu_s,
                 "verdict": json.dumps(verdict),
                 "probes": zlib.compress(json.dumps(list(probes)).encode()) if probes else None,
             }

@@ -236,7 +236,7 @@ class Submissions(Checks):
             row = connection.execute(select(BOT).where(BOT.c.id == bot_id)).one_or_none()
             if row is not None and not withdrawn and row.withdrawn_at is not None:
                 try:
-                    _check_room(connection, row.account_id)
+                    _check_room(connection, row.account_id, row.id)
                 except QuotaReached as reached:
                     raise WrongState(str(reached)) from None
             at = func.coalesce(BOT.c.withdrawn_at, clock(connection)) if withdrawn else None
@@ -286,8 +286,8 @@ class Submissions(Checks):
             if row.disabled is not None:
                 raise WrongState(f"{new.bot} was disabled by the organiser: {row.disabled}")
             if row.withdrawn_at is not None:
-                _check_room(connection, row.account_id)
                 connection.execute(update(BOT).where(BOT.c.id == row.id).values(withdrawn_at=None))
+            _check_room(connection, row.account_id, row.id)
             return int(row.id)
         if not BOT_NAME.fullmatch(new.bot):
             raise ValueError(
@@ -305,10 +305,14 @@ class Submissions(Checks):
             raise NotFound(f"no bot {bot_id}")
 
 
-def _check_room(connection: Connection, account_id: int) -> None:
+def _check_room(connection: Connection, account_id: int, bot_id: int | None = None) -> None:
+    """Refuses one bot more than are allowed; a name under which nothing was accepted is no bot yet."""
     most = options_of(connection).bots
-    mine = select(func.count()).where(BOT.c.account_id == account_id, BOT.c.withdrawn_at.is_(None))
-    if (connection.scalar(mine) or 0) >= most:
+    tried = select(SUBMISSION.c.id).where(
+        SUBMISSION.c.bot_id == BOT.c.id, SUBMISSION.c.state != SubmissionState.REJECTED
+    )
+    others = (BOT.c.account_id == account_id, BOT.c.withdrawn_at.is_(None), BOT.c.id != (bot_id or 0))
+    if (connection.scalar(select(func.count()).where(*others, tried.exists())) or 0) >= most:
         raise QuotaReached(f"you have {most} bots, which is the most: submit a new version, or withdraw one", None)
 
 
@@ -325,12 +329,14 @@ def _refuse_beyond_quota(connection: Connection, new: NewSubmission, now: float)
         raise QuotaReached(text_, wait_s)
     if new.source is not None and new.source.size_bytes > options.source_bytes:
         raise ValueError(
-            f"the files have {new.source.size_bytes:,} bytes, at most {options.source_bytes:,} are allowed"
+            f"the files have {new.source.size_bytes:,} bytes unpacked, at most {options.source_bytes:,} are allowed on "
+            "this site"
         )
-    day = select(func.sum(SUBMISSION.c.check_s)).where(mine, SUBMISSION.c.ended_at > now - DAY_S)
+    day = select(func.sum(SUBMISSION.c.cpu_s)).where(mine, SUBMISSION.c.ended_at > now - DAY_S)
     spent_s = connection.scalar(day) or 0.0
-    if spent_s >= options.check_s_per_day:
-        raise QuotaReached(f"checks of your bots took {spent_s:.0f} s within a day, which is the most", HOUR_S)
+    if spent_s >= options.check_cpu_s_per_day:
+        used = f"your bots used {spent_s:.0f} s of processor time in checks within a day"
+        raise QuotaReached(f"{used}, which is the most: try again in some hours", HOUR_S)
     waiting = select(func.count()).where(SUBMISSION.c.state.in_(OPEN_STATES))
     if (connection.scalar(waiting) or 0) >= options.waiting:
         raise QuotaReached("busy: too many submissions wait to be checked, try again in a minute", 60.0, busy=True)

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import IO, Any
 
 from tournament.replay import Player
@@ -21,7 +20,7 @@ from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.wire import MatchTask, result_to_json
-from workers.check import CheckResult, Stage, check_bot
+from workers.check import check_bot
 from workers.play_child import die_with_parent, make_sandbox
 from workers.referee import Referee, Seating
 from workers.sandbox.faults import SandboxFailure
@@ -78,28 +77,8 @@ def _check(
     candidate, opponent = (Player(*order[name]) for name in ("candidate", "opponent"))
     mine, house = ((player, sources[player.sha256 or ""]) for player in (candidate, opponent))
     modes = [(Rules.from_dict(rules), Limits.from_dict(limits)) for rules, limits in order["modes"]]
-    say({"stage": Stage.LOADS})
-    whole: CheckResult | None = None
-    for number, (rules, limits) in enumerate(modes, start=1):
-        if whole is not None:
-            say({"stage": f"{Stage.PROBE} {number} of {len(modes)}"})
-        found = check_bot(mine, house, [rules], limits, sandbox, order["secret"])
-        whole = found if whole is None else _added(whole, found)
-        if not found.accepted:
-            break
-    assert whole is not None
-    return {**whole.to_dict(), "documents": whole.documents}
-
-
-def _added(before: CheckResult, last: CheckResult) -> CheckResult:
-    return replace(
-        last,
-        log=before.log + last.log,
-        slowest_cpu_s=max(before.slowest_cpu_s, last.slowest_cpu_s),
-        memory_bytes=max(before.memory_bytes or 0, last.memory_bytes or 0) or None,
-        documents=before.documents + last.documents,
-        deal_cpu_s=max((each.deal_cpu_s for each in (before, last) if each.deal_cpu_s is not None), default=None),
-    )
+    found = check_bot(mine, house, modes, sandbox, order["secret"], lambda stage: say({"stage": stage}))
+    return {**found.to_dict(), "documents": found.documents}
 
 
 def _source(text: str) -> BotSource:

@@ -58,7 +58,12 @@ _ADVICE: Final[Mapping[str, str]] = {
     FaultKind.INVALID: "Your bot answered something of a wrong type: choose an element of view.legal.",
     FaultKind.ILLEGAL: "Your bot answered what the rules do not allow here: choose from view.legal.",
 }
-
+_HANGS: Final = (FaultKind.TIMEOUT_CPU, FaultKind.TIMEOUT_WALL)
+_LOADING_ADVICE: Final = (
+    "Importing your file and making Bot() took too long. Put big tables into a data file, or make them bit by bit when "
+    "they are needed. Run at home: tournament check YOUR_BOT.py"
+)
+_NO_LINE: Final = " Which line it was in could not be told."
 
 logger = logging.getLogger(__name__)
 
@@ -224,6 +229,7 @@ class Checker:
             verdict_of(done),
             done["documents"],
             answer["took_s"],
+            cpu_s=done["cpu_s"],
             accepted=done["accepted"],
             trial_rules=modes[0][0],
             secret=self._secret(),
@@ -268,14 +274,19 @@ def verdict_of(done: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "reasons": reasons,
         "fault": fault,
-        "advice": _ADVICE[fault["kind"]] if fault is not None else "",
+        "advice": "" if fault is None else _advice(fault, done["stage"]),
         "log": "\n".join(done["log"].splitlines()[-LOG_LINES:])[-_LOG_CHARACTERS:],
-        "slowest_cpu_s": done["slowest_cpu_s"],
-        "memory_bytes": done["memory_bytes"],
-        "deal_cpu_s": done.get("deal_cpu_s"),
+        "use": done["use"],
+        "deal_cpu_s": done["deal_cpu_s"],
         "probes": len(done["documents"]),
         "python": ".".join(map(str, sys.version_info[:3])),
     }
+
+
+def _advice(fault: Mapping[str, Any], stage: str) -> str:
+    hangs = fault["kind"] in _HANGS
+    advice = _LOADING_ADVICE if hangs and stage == Stage.LOADS else _ADVICE[fault["kind"]]
+    return advice + (_NO_LINE if hangs and fault["line"] is None else "")
 
 
 def top_score(rules: Rules) -> int:

@@ -59,6 +59,14 @@ class SeatedBot(Protocol):
         """CPU seconds of the slowest answer."""
 
     @property
+    def cpu_s(self) -> float:
+        """CPU seconds in all."""
+
+    @property
+    def load_cpu_s(self) -> float:
+        """CPU seconds of loading; 0 where that cannot be told."""
+
+    @property
     def memory_bytes(self) -> int:
         """The most memory it took beyond an empty guest, known once it is closed; 0 where that cannot be told."""
 

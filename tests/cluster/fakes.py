@@ -86,7 +86,7 @@ class WorkerBroker:
 class FirstBot:
     """Always takes the first choice; `answering` is called before, and may raise."""
 
-    slowest_decision_cpu_s = last_decision_cpu_s = 0.0
+    slowest_decision_cpu_s = last_decision_cpu_s = cpu_s = load_cpu_s = 0.0
     memory_bytes = 0
 
     def __init__(self, answering: Callable[[], None]) -> None:

@@ -82,8 +82,7 @@ def memory_mib(name: str, rules: Rules, sandbox: Sandbox) -> float:
     checked = check_bot(
         (Player(name, found.version, source.sha256), source),
         (Player(other.name, other.version, opponent.sha256), opponent),
-        [rules],
-        LIMITS,
+        [(rules, LIMITS)],
         sandbox,
         "measure",
     )

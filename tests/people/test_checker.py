@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from bots import house_bot
 from tests.people.people import HOUSE, contestant, files, submit
@@ -20,6 +21,7 @@ from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.store import Store
+from tournament.store_people import SUBMISSION
 from tournament.store_submissions import NewSubmission
 from tournament.wire import MatchTask, game_result, result_to_json
 from workers import checker as checker_module
@@ -35,8 +37,8 @@ def opponent() -> tuple[Player, BotSource]:
 
 
 def done(**more: Any) -> dict[str, Any]:
-    plain = {"accepted": True, "stage": "accepted", "fault": None, "log": "", "slowest_cpu_s": 0.001}
-    return {"done": {**plain, "memory_bytes": None, "documents": [], **more}, "took_s": 0.1}
+    plain = {"accepted": True, "stage": "accepted", "fault": None, "log": "", "use": {}}
+    return {"done": {**plain, "deal_cpu_s": None, "cpu_s": 0.05, "documents": [], **more}, "took_s": 0.1}
 
 
 class FakeJudge:
@@ -93,6 +95,21 @@ def test_every_kind_of_fault_has_words_on_what_to_do() -> None:
         assert len(verdict["advice"]) > 20
         assert "line 7" in verdict["reasons"][0]
         assert len(verdict["log"].splitlines()) == 200
+
+
+@pytest.mark.parametrize("kind", ["timeout-cpu", "timeout-wall"])
+def test_a_bot_that_hangs_while_it_loads_is_told_so_and_whether_its_line_is_known(kind: str) -> None:
+    fault = {"kind": kind, "message": "2.0 s CPU in loading", "line": None, "traceback": ""}
+    loading = verdict_of(done(fault=fault, stage="loads")["done"])["advice"]
+    probing = verdict_of(done(fault=fault, stage="probe")["done"])["advice"]
+    assert "Importing your file" in loading
+    assert "reproduce" not in loading
+    assert "Importing your file" not in probing
+    assert "could not be told" in loading
+    assert "could not be told" in probing
+    known = verdict_of(done(fault={**fault, "line": 3}, stage="loads")["done"])
+    assert "could not be told" not in known["advice"]
+    assert "line 3" in known["reasons"][0]
 
 
 def trial_answer(order: Mapping[str, Any], winner: str) -> dict[str, Any]:
@@ -211,6 +228,10 @@ class Bot:
     def play(self, view):
         return view.legal[0]
 """,
+    "endless load": b"""
+while True:
+    pass
+""",
     "environment": b"""
 import os
 class Bot:
@@ -240,13 +261,15 @@ def judge() -> Iterator[ChildJudge]:
         ("good", "accepted", SubmissionState.ACCEPTED, ""),
         ("syntax", "loads", SubmissionState.REJECTED, "line 2"),
         ("crash", "probe", SubmissionState.REJECTED, "line 5: exception: ZeroDivisionError"),
+        ("hang", "probe", SubmissionState.REJECTED, ": timeout-cpu: "),
+        ("endless load", "loads", SubmissionState.REJECTED, "it could not be loaded: line 2: timeout-cpu"),
     ],
 )
 def test_real_bots_get_their_verdicts(
     store: Store, judge: ChildJudge, bot: str, stage: str, state: SubmissionState, words: str
 ) -> None:
     ada, _ = contestant(store)
-    number = store.submit(NewSubmission(ada, bot, "bot.py", BotSource.of_file(BOTS[bot])), HOUSE)
+    number = store.submit(NewSubmission(ada, bot.replace(" ", "-"), "bot.py", BotSource.of_file(BOTS[bot])), HOUSE)
     checker = Checker(store, opponent(), judge)
     checker.step()
     found = store.submission(number)
@@ -255,6 +278,17 @@ def test_real_bots_get_their_verdicts(
     assert found.probe_count == (3 if bot == "good" else 1)
     if bot == "good":
         assert "hello from bid" in found.verdict["log"]
+        assert set(found.verdict["use"]) == {"loading", "slowest decision", "game", "memory"}
+        assert all(0 < used < limit for used, limit in found.verdict["use"].values())
+        with store.read() as connection:
+            assert connection.scalar(select(SUBMISSION.c.cpu_s)) > 0
+    if bot == "hang":
+        assert found.verdict["fault"]["line"] in (4, 5)
+        used, limit = found.verdict["use"]["slowest decision"]
+        assert used > limit
+    if bot == "endless load":
+        used, limit = found.verdict["use"]["loading"]
+        assert used > limit
     if bot == "crash":
         assert found.verdict["fault"]["line"] == 5
         assert "about to divide" in found.verdict["log"]

@@ -111,6 +111,26 @@ def test_a_token_for_reading_changes_no_tokens(store: Store, app: FastAPI) -> No
     assert store.identify_token(token) is not None
 
 
+def test_head_is_answered_like_get_without_a_body(app: FastAPI) -> None:
+    client = nobody(app).client
+    for address in ("/", "/sign-in", "/api/v1/tournaments", "/healthz", "/kit.zip", "/no-such-page"):
+        head, get = client.head(address), client.get(address)
+        assert (head.status_code, head.headers["content-type"], head.content) == (
+            get.status_code,
+            get.headers["content-type"],
+            b"",
+        )
+    assert client.head("/sign-out").status_code == 405
+    assert "head" not in client.get("/openapi.json").json()["paths"]["/api/v1/me"]
+
+
+@pytest.mark.parametrize("address", ["/tournaments/١", "/submissions/１", "/matches/1-२", "/api/v1/tournaments/١"])
+def test_numbers_in_addresses_have_one_form(store: Store, app: FastAPI, address: str) -> None:
+    _, token = contestant(store)
+    assert browser(app, token).get(address).status_code == 404
+    assert nobody(app).get(address).status_code == 404
+
+
 def test_signing_out_everywhere_ends_all_sessions(store: Store, app: FastAPI) -> None:
     _, token = contestant(store)
     one, two = browser(app, token), browser(app, token)

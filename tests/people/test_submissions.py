@@ -92,9 +92,9 @@ def test_a_bot_name_belongs_to_who_took_it_first_and_never_to_a_house_bot(store:
         submit(store, bob, "counter")
 
 
-def test_quotas_count_uploads_an_hour_bots_bytes_and_seconds_of_checks(store: Store) -> None:
+def test_quotas_count_uploads_an_hour_bots_bytes_and_processor_time_of_checks(store: Store) -> None:
     ada, _ = contestant(store)
-    store.set_options(SiteOptions(uploads_per_hour=3, bots=2, source_bytes=200, check_s_per_day=10), by=None)
+    store.set_options(SiteOptions(uploads_per_hour=3, bots=2, source_bytes=200, check_cpu_s_per_day=10), by=None)
     submit(store, ada, "one", "1", now=1000.0)
     submit(store, ada, "two", "1", now=1001.0)
     with pytest.raises(QuotaReached, match="2 bots"):
@@ -110,10 +110,27 @@ def test_quotas_count_uploads_an_hour_bots_bytes_and_seconds_of_checks(store: St
     for _ in range(4):
         check = store.lease_check(60, now=later)
         assert check is not None
-        store.decide(check, "loads", {}, [], 3.0, accepted=False, now=later)
-    with pytest.raises(QuotaReached, match="12 s within a day"):
+        store.decide(check, "loads", {}, [], 99.0, cpu_s=3.0, accepted=False, now=later)
+    with pytest.raises(QuotaReached, match="12 s of processor time in checks within a day"):
         submit(store, ada, "one", "3", now=later + HOUR_S)
     assert submit(store, ada, "one", "3", now=later + 25 * HOUR_S)
+
+
+def test_a_name_under_which_nothing_was_accepted_is_no_bot_yet(store: Store) -> None:
+    ada, _ = contestant(store)
+    store.set_options(SiteOptions(bots=1), by=None)
+    for name in ("fxo", "foxx"):
+        store.submit(NewSubmission(ada, name, "x.zip", None, ("not a bot",)), HOUSE)
+    submit(store, ada, "fox")
+    with pytest.raises(QuotaReached, match="1 bots"):  # it may still be accepted
+        submit(store, ada, "fxo")
+    reject(store)
+    submit(store, ada, "foxx")
+    accept(store)
+    for name in ("fxo", "fox", "new"):
+        with pytest.raises(QuotaReached, match="1 bots"):
+            submit(store, ada, name)
+    assert submit(store, ada, "foxx", "2")
 
 
 def test_quotas_count_one_account_and_not_another(store: Store) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+import re
 import zipfile
 
 import pytest
@@ -10,7 +11,7 @@ from fastapi import FastAPI
 
 from tests.people.people import GOOD, accept, contestant, organiser, submit
 from tests.people.site import Visitor, bearer, browser, nobody, site, token_of
-from tests.store.play import TWO, play_game
+from tests.store.play import TWO, entrants, new, play_game
 from tournament.models_people import SubmissionState
 from tournament.people import SiteOptions
 from tournament.replay import GameRecord, Player, document
@@ -27,8 +28,8 @@ CRASH = {
         "traceback": 'File "bot.py", line 5',
     },
     "log": "about to <divide>\x1b[31m",
-    "slowest_cpu_s": 0.001,
-    "memory_bytes": 5 << 20,
+    "use": {"loading": (0.02, 10.0), "slowest decision": (0.001, 1.0), "memory": (5 << 20, 256 << 20)},
+    "deal_cpu_s": 0.01,
     "documents": [{"one": 1}],
 }
 
@@ -243,7 +244,13 @@ def test_the_organiser_renames_disables_erases_and_sets_the_site(store: Store, a
     assert "cannot be taken back" in org.get(f"/admin/accounts/{ada}/erase").text
     assert org.post(f"/admin/accounts/{ada}/erase").status_code == 303
     assert org.get(f"/admin/accounts/{ada}/erase").status_code == 404
-    numbers = {"uploads_per_hour": "5", "bots": "2", "source_bytes": "1000", "check_s_per_day": "60", "waiting": "9"}
+    numbers = {
+        "uploads_per_hour": "5",
+        "bots": "2",
+        "source_bytes": "1000",
+        "check_cpu_s_per_day": "60",
+        "waiting": "9",
+    }
     assert org.post("/admin/options", **numbers, frozen="on").status_code == 303
     assert store.options() == SiteOptions(False, True, 5, 2, 1000, 60, 9)
     assert org.post("/admin/options", **{**numbers, "bots": "-1"}).status_code == 422
@@ -265,6 +272,39 @@ def test_hostile_names_and_logs_are_text_on_every_page(store: Store, app: FastAP
             answer = who.get(path)
             assert evil not in answer.text, path
             assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_verdict_says_how_much_of_each_limit_was_used(store: Store, app: FastAPI) -> None:
+    ada, token = contestant(store)
+    number = submit(store, ada, "fox")
+    reject(store)
+    page = browser(app, token).get(f"/submissions/{number}").text
+    assert re.findall(r'<th scope="row">([^<]+)</th>.*<td class="n">([0-9.]+)</td></tr>', page) == [
+        ("Loading", "0.2"),
+        ("Slowest decision", "0.1"),
+        ("Memory", "2.0"),
+    ]
+
+
+def test_the_page_of_a_bot_tells_its_owner_that_the_newest_upload_was_rejected(store: Store, app: FastAPI) -> None:
+    ada, token = contestant(store)
+    _, other = contestant(store, "Bob")
+    submit(store, ada, "fox")
+    accept(store)
+    store.create_running(new(TWO), [*store.entries(), *entrants(1)])
+    words = "The newest upload was not accepted"
+    assert words not in browser(app, token).get("/bots/fox").text
+    refused = submit(store, ada, "fox", "2")
+    reject(store)
+    page = browser(app, token).get("/bots/fox").text
+    assert words in page
+    assert f'href="/submissions/{refused}"' in page
+    assert words in browser(app, token).get("/bots/fox/v1").text
+    for visitor in (browser(app, other), nobody(app)):
+        assert words not in visitor.get("/bots/fox").text
+    submit(store, ada, "fox", "3")
+    accept(store)
+    assert words not in browser(app, token).get("/bots/fox").text
 
 
 def test_a_site_with_hundreds_of_submissions_keeps_its_lists_short(store: Store, app: FastAPI) -> None:

@@ -27,7 +27,7 @@ SOURCES = {source.sha256: source for source in (BotSource.of_file(b"a"), BotSour
 class LoudBot:
     """Prints what a log may hold at most, and answers the first question with a fault."""
 
-    slowest_decision_cpu_s = last_decision_cpu_s = 0.0
+    slowest_decision_cpu_s = last_decision_cpu_s = cpu_s = load_cpu_s = 0.0
     memory_bytes = 0
 
     def __init__(self, text: str, *, fails_to_close: bool) -> None:

@@ -27,12 +27,14 @@ class Account:
         read_at_s: monotonic time of the last reading.
         thought_s: wall time of the short decisions since then; the caller adds to it.
         last_s: the last decision; below `UNREAD_S` its wall time stands for it.
+        loaded_s: CPU time of loading, 0 before its end.
         slowest_s: the slowest so far, as exact as `last_s`.
         deals_begun: which the limit of the game depends on; set by the caller.
     """
 
     __slots__ = (
-        "_cpu_s", "_decisions_s", "_limits", "deals_begun", "last_s", "loading", "read_at_s", "slowest_s", "thought_s",
+        "_cpu_s", "_decisions_s", "_limits", "deals_begun", "last_s", "loaded_s", "loading", "read_at_s", "slowest_s",
+        "thought_s",
     )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
@@ -42,7 +44,7 @@ class Account:
         self._decisions_s = 0.0
         self.loading = True
         self.deals_begun = 0
-        self.read_at_s = self.thought_s = self.last_s = self.slowest_s = 0.0
+        self.read_at_s = self.thought_s = self.last_s = self.slowest_s = self.loaded_s = 0.0
 
     @property
     def read_cpu_s(self) -> float:
@@ -52,7 +54,7 @@ class Account:
     def loaded(self, cpu_s: float, now_s: float) -> GuestFault | None:
         """Ends loading; returns the fault if it took too long."""
         over = self.over(cpu_s, now_s)
-        self.loading = False
+        self.loading, self.loaded_s = False, cpu_s
         self._read(cpu_s, now_s, 0.0)
         return over
 

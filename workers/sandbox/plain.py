@@ -106,6 +106,7 @@ class PlainGuest:
         self._decisions_s = 0.0
         self.cpu_s = self.last_decision_cpu_s = self.slowest_decision_cpu_s = 0.0
         self.memory_bytes = 0
+        self.load_cpu_s = 0.0  # not to be told from the interpreter's own start
         # Pipes have no time-outs everywhere: a thread for each, which ends with the process.
         self._threads = (
             threading.Thread(target=self._carry, args=(self._process.stdout, self._arrived.put), daemon=True),

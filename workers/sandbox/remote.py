@@ -384,6 +384,11 @@ class Guest:
         return self._total_cpu_s
 
     @property
+    def load_cpu_s(self) -> float:
+        """CPU seconds of loading, 0 before it is loaded."""
+        return self._account.loaded_s
+
+    @property
     def slowest_decision_cpu_s(self) -> float:
         """CPU seconds of the slowest decision, as exact as `last_decision_cpu_s`."""
         return self._account.slowest_s
