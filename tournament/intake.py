@@ -96,7 +96,7 @@ def check_files(files: Iterable[tuple[str, bytes]]) -> BotSource:
         raise UploadRefused([f"{len(files)} files, at most {MAX_FILES} are allowed"])
     total = sum(len(content) for _, content in files)
     if total > MAX_TOTAL_BYTES:
-        raise UploadRefused([f"the files have {total:,} bytes together unpacked, at most {MAX_TOTAL_BYTES:,} are allowed"])
+        raise UploadRefused([f"the files have {total:,} bytes unpacked, at most {MAX_TOTAL_BYTES:,} are allowed"])
     for path, content in files:
         reasons.extend(_problems_of_path(path) or _problems_of_content(path, content))
     folded = [path.casefold() for path, _ in files]
