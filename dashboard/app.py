@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
@@ -36,7 +38,7 @@ from dashboard.problems import install_problems
 from dashboard.site import Cache, Site, whole_site
 from dashboard.web import THEMES, Renderer
 from tournament.intake import MAX_UPLOAD_BYTES
-from tournament.store_public import PublicStore
+from tournament.store_public import PublicStore, holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
     from tournament.people import Identity
     from tournament.store import Store
 
+logger = logging.getLogger(__name__)
 YEAR_S = 31_536_000
+WARMED = 2  # so many tournaments, the newest ones, are worked out at the start
 GRACE_S = 3  # open event streams would otherwise keep a stopping server for ever
 PAGES = (
     *(tournament_pages, standings_pages, match_pages, replay_pages, bot_pages, text_pages),
@@ -130,8 +134,25 @@ def create_app(
     return app
 
 
+def warm(app: FastAPI) -> None:
+    """Work out what the first visitors will ask for: the templates, the standings and the history.
+
+    At a million games the sums of all results take seconds; from then on only new ones are added.
+    """
+    site: Site = app.state.site
+    for name in site.renderer.environment.list_templates():
+        site.renderer.environment.get_template(name)
+    try:
+        site = app.state.public_site if holds(site.store) else site
+        for info in site.store.tournaments(limit=WARMED):
+            standings_pages.history_page(site, info.id)
+    except SQLAlchemyError as error:  # `/readyz` says so too; the first visitors wait instead
+        logger.warning("the standings could not be worked out ahead: %s", error)
+
+
 def serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until a signal comes; open streams are cut after a few seconds."""
+    Thread(target=warm, args=(app,), daemon=True).start()
     # What was imported stays: a full collection that looks through all of it holds up a request for 0.15 s.
     gc.freeze()
     uvicorn.run(

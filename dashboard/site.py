@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
@@ -33,21 +34,27 @@ class Cache(Generic[Value]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: OrderedDict[Hashable, Value] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Future[Value]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Give the kept value or make and keep it; two askers at once may both make it, which does no harm."""
+        """Give the kept value or make and keep it; who asks while it is being made waits for it."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        value = make()
-        with self._lock:
-            self._kept[key] = value
-            while len(self._kept) > self._size:
+            kept = self._kept.get(key)
+            future: Future[Value] = kept or Future()
+            self._kept[key] = future
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._size:
                 self._kept.popitem(last=False)
-        return value
+        if kept is None:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    self._kept.pop(key, None)
+                future.set_exception(error)
+                raise
+        return future.result()
 
 
 @dataclass(frozen=True, slots=True)

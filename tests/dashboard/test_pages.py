@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import TYPE_CHECKING
 
 import html5lib
 import pytest
+from starlette.testclient import TestClient
 
+from dashboard.app import WARMED, create_app, warm
 from dashboard.headers import CONTENT_SECURITY_POLICY
+from dashboard.site import Cache
 from tests.dashboard.addresses import PAGES
+from tournament.store import Store
 
 if TYPE_CHECKING:
-    from starlette.testclient import TestClient
+    from pathlib import Path
 
 LINK = re.compile(r'(?:href|src|action)="([^"#]+)')
 
@@ -100,3 +106,49 @@ def test_a_change_is_taken_from_this_site_only(client: TestClient, headers: dict
 def test_health_and_readiness_are_told_apart(client: TestClient) -> None:
     assert client.get("/healthz").text == "ok\n"
     assert client.get("/readyz").text == "ready\n"
+
+
+def test_a_warmed_site_has_worked_out_the_newest_standings_and_histories(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app(store)
+    warm(app)
+    for name in ("field._field", "standings_pages._checkpoints"):
+        monkeypatch.setattr(f"dashboard.{name}", lambda *_: pytest.fail("worked out again"))
+    with TestClient(app) as client:
+        for info in store.tournaments(limit=WARMED):
+            assert client.get(f"/standings?tournament={info.id}").status_code == 200
+            assert client.get(f"/history?tournament={info.id}").status_code == 200
+
+
+def test_who_asks_while_a_value_is_made_waits_for_it() -> None:
+    cache: Cache[int] = Cache(2)
+    begun, go = Event(), Event()
+    made: list[int] = []
+
+    def slow() -> int:
+        begun.set()
+        go.wait()
+        made.append(1)
+        return 17
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cache.get, "key", slow)
+        begun.wait()
+        second = pool.submit(cache.get, "key", slow)
+        go.set()
+        assert (first.result(), second.result(), made) == (17, 17, [1])
+
+
+def test_a_value_that_could_not_be_made_is_made_again() -> None:
+    cache: Cache[int] = Cache(2)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("key", lambda: 1 // 0)
+    assert cache.get("key", lambda: 17) == 17
+    assert cache.get("key", lambda: 1 // 0) == 17
+
+
+def test_a_site_without_tables_is_warmed_as_far_as_it_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Store(str(tmp_path / "none.db")) as store:
+        warm(create_app(store))
+    assert "could not be worked out ahead" in caplog.text
