@@ -19,7 +19,7 @@ LIGHT = frozenset({"new", "check", "play", "replay", "reproduce", "verify", "joi
 
 def make_app(command: str = "") -> typer.Typer:
     """Makes the command line; with one of the `LIGHT` commands only what that needs is imported."""
-    from tournament import cli_bots, cli_remote, cli_worker
+    from tournament import cli_bots, cli_play, cli_remote, cli_worker
 
     app = typer.Typer(
         name="tournament",
@@ -29,7 +29,7 @@ def make_app(command: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    parts = [cli_bots.app, cli_remote.app, cli_worker.app]
+    parts = [cli_bots.app, cli_play.app, cli_remote.app, cli_worker.app]
     if command not in LIGHT:
         from tournament import cli_bench, cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
 
@@ -43,10 +43,10 @@ def make_app(command: str = "") -> typer.Typer:
     return app
 
 
-def one_flag_each(arguments: list[str], flag: str) -> list[str]:
-    """Writes several values behind a flag as a flag for each, which the parser knows.
+def one_flag_each(arguments: list[str]) -> list[str]:
+    """Writes several bots behind `--against` as a flag for each, which the parser knows.
 
-    >>> one_flag_each(["compare", "a", "b", "--against", "x", "y", "--jobs", "1"], "--against")
+    >>> one_flag_each(["compare", "a", "b", "--against", "x", "y", "--jobs", "1"])
     ['compare', 'a', 'b', '--against', 'x', '--against', 'y', '--jobs', '1']
     """
     repeated: list[str] = []
@@ -54,8 +54,8 @@ def one_flag_each(arguments: list[str], flag: str) -> list[str]:
     for argument in arguments:
         if argument.startswith("-"):
             option = argument
-        elif option == flag and repeated[-1] != flag:
-            repeated.append(flag)
+        elif option == "--against" and repeated[-1] != option:
+            repeated.append(option)
         repeated.append(argument)
     return repeated
 
@@ -68,19 +68,20 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # into a pipe, Windows writes in an encoding of few characters
             stream.reconfigure(errors="replace")
+    arguments = one_flag_each(sys.argv[1:])
     try:
-        sys.exit(make_app(sys.argv[1] if len(sys.argv) > 1 else "")(prog_name="tournament", standalone_mode=False))
+        sys.exit(make_app(*arguments[:1])(arguments, prog_name="tournament", standalone_mode=False))
     except (KeyboardInterrupt, BdbQuit):  # Ctrl-C, or the debugger was left
         sys.exit(130)
     except typer.Abort:
         sys.exit(1)
     except SandboxFailure as failure:
-        notes.print(f"tournament: the sandbox failed: {failure}", style="red", markup=False)
+        notes.print(f"tournament: the sandbox failed: {failure}", style="red")
         sys.exit(3)
     except Exception as error:
         line = line_of(error)
         if line is None:
             raise
         if line:
-            notes.print(f"tournament: {line}", style="red", markup=False)
+            notes.print(f"tournament: {line}", style="red")
         sys.exit(2)

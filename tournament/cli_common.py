@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 import bots
 from tournament import seeds
@@ -20,7 +23,7 @@ from tournament.intake import UploadRefused, read_bot
 from tournament.replay import Player
 from tournament.rules import GameName, High, Rules, Win
 from tournament.source import BotSource
-from workers.sandbox.faults import SandboxRefused
+from workers.sandbox.faults import SandboxRefused, safe_text
 from workers.sandbox.plain import PlainSandbox
 
 if TYPE_CHECKING:
@@ -33,11 +36,62 @@ CONTESTS: Final = "Contests"
 SERVERS: Final = "Servers"
 """The groups of the help."""
 
-out = Console(highlight=False, soft_wrap=True)
+
+def terminal_text(text: str) -> str:
+    r"""Returns foreign text with all that would steer a terminal escaped: control characters, marks that reorder.
+
+    >>> terminal_text("\x1b[31mred\a")
+    '\\x1b[31mred\\x07'
+    """
+    return safe_text(text, sys.maxsize)
+
+
+class SafeConsole(Console):
+    """A console on which names, logs and exceptions of bots steer nothing, whatever they hold; no markup in texts."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        """Writes to standard output, or to standard error."""
+        super().__init__(stderr=stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Renders, and escapes the texts of which that is made; Rich's own controls and styles stay."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=terminal_text(segment.text))
+
+
+out = SafeConsole()
 """Results go to standard output."""
 
-notes = Console(stderr=True, highlight=False, soft_wrap=True)
+notes = SafeConsole(stderr=True)
 """Progress and messages go to standard error."""
+
+
+class _Escaping:
+    """A stream into which a bot prints in this process. It is no terminal, so that nobody colours what is escaped."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        self._stream.write(terminal_text(text))
+        return len(text)
+
+    def isatty(self) -> bool:
+        return False
+
+
+@contextmanager
+def escaped_prints() -> Iterator[None]:
+    """Escapes what is printed meanwhile by a bot that runs in this process; the debugger works."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(_Escaping, before)  # all that print and pdb need
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 class Refused(ValueError):
@@ -45,8 +99,8 @@ class Refused(ValueError):
 
 
 _RULES_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
-    "game": (GameName, "Which game is played."),
-    "players": (int, "Seats at the table in Cutthroat: 2 or 3."),
+    "game": (GameName, "Which game is played (default: cutthroat)."),
+    "players": (int, "Seats at the table in Cutthroat: 2 or 3 (default: 3, or 2 where only two bots meet)."),
     "bidder_takes": (int, "Undealt cards that the bidder takes in Wisconsin: 0 to 3 (default 3)."),
     "high": (High, "Who gets High: the player of the ace of trumps, or of the highest trump played."),
     "win": (Win, "When a side wins; docs/rules.md, part 4."),
@@ -66,20 +120,31 @@ Demands = Annotated[
 class RulesOptions(dict[str, Any]):
     """The rules options that were given on the command line."""
 
-    def make(self, bot_count: int | None = None) -> Rules:
-        """Makes the rules; without `--players`, `bot_count` bots at a Cutthroat table are so many players.
+    def make(self, bot_count: int | None = None, **more: Any) -> Rules:
+        """Makes the rules; without `--players`, two bots that meet at a Cutthroat table are two players, others three.
 
         Raises:
             Refused: an option is not allowed.
         """
-        given = dict(self)
+        given = {**self, **more}
         game = given.pop("game", GameName.CUTTHROAT)
-        if game is GameName.CUTTHROAT and bot_count in (2, 3):
-            given.setdefault("players", bot_count)
+        if game is GameName.CUTTHROAT and bot_count == 2:
+            given.setdefault("players", 2)
         try:
             return Rules.make(game, **given)
         except ValueError as error:
             raise Refused(str(error)) from None
+
+    def modes(self) -> list[Rules]:
+        """Returns the rules of each of the three modes that the options leave open.
+
+        Raises:
+            Refused: an option is not allowed in one of them.
+        """
+        if "players" in self or self.get("game") is GameName.WISCONSIN:
+            return [self.make()]
+        wisconsin = [] if "game" in self else [self.make(game=GameName.WISCONSIN)]
+        return [self.make(players=2), self.make(players=3), *wisconsin]
 
 
 def with_rules(command: Callable[..., None]) -> Callable[..., None]:
@@ -105,21 +170,12 @@ def with_rules(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True)
 class LocalBot:
-    """A bot named on the command line.
-
-    Attributes:
-        name: its name in the tournament.
-        version: its version there.
-        source: its files.
-        house: whether it is a house bot.
-        path: where it came from; None for a house bot.
-    """
+    """A bot named on the command line: its name and version in the tournament, its files, whether it is the house's."""
 
     name: str
     version: int
     source: BotSource
     house: bool
-    path: Path | None
 
     @property
     def text(self) -> str:
@@ -132,23 +188,16 @@ class LocalBot:
         return Player(self.name, self.version, self.source.sha256)
 
 
-def find_bots(texts: Sequence[str]) -> list[LocalBot]:
-    """Finds bots by house name or path, and gives them names and versions (replay format, Seeds).
+def house_bot(name: str) -> LocalBot:
+    """Returns a house bot.
 
     Raises:
-        Refused: a bot is neither, cannot be read or may not be called so; the line says which.
-        UploadRefused: the files of a bot are not allowed.
+        Refused: there is none of that name.
     """
-    found: list[LocalBot] = []
-    for text in texts:
-        if text in bots.NAMES and not Path(text).suffix:
-            house = bots.house_bot(text)
-            found.append(LocalBot(house.name, house.version, BotSource.of_file(house.code), house=True, path=None))
-        else:
-            if not text:
-                raise Refused("a bot's name is empty: expected a path or a house bot's name")
-            found.append(_from_path(Path(text), found))
-    return found
+    if name not in bots.NAMES:
+        raise Refused(f"no house bot {name!r:.60}: expected one of {', '.join(bots.NAMES)}")
+    found = bots.house_bot(name)
+    return LocalBot(found.name, found.version, BotSource.of_file(found.code), house=True)
 
 
 def house_entrants(names: Sequence[str]) -> list[NewEntrant]:
@@ -159,11 +208,22 @@ def house_entrants(names: Sequence[str]) -> list[NewEntrant]:
     """
     from tournament.store_values import NewEntrant
 
-    unknown = [name for name in names if name not in bots.NAMES]
-    if unknown:
-        raise Refused(f"no house bot {unknown[0]!r:.60}: expected one of {', '.join(bots.NAMES)}")
-    found = [bots.house_bot(name) for name in names]
-    return [NewEntrant(each.name, each.version, BotSource.of_file(each.code), 0, house=True) for each in found]
+    return [NewEntrant(each.name, each.version, each.source, 0, house=True) for each in map(house_bot, names)]
+
+
+def find_bots(texts: Sequence[str]) -> list[LocalBot]:
+    """Finds bots by house name or path, and gives them names and versions (replay format, Seeds).
+
+    Raises:
+        Refused: a bot is neither, cannot be read or may not be called so; the line says which.
+        UploadRefused: the files of a bot are not allowed.
+    """
+    found: list[LocalBot] = []
+    for text in texts:
+        if not text:
+            raise Refused("a bot's name is empty: expected a path or a house bot's name")
+        found.append(house_bot(text) if text in bots.NAMES else _from_path(Path(text), found))
+    return found
 
 
 def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:
@@ -183,8 +243,8 @@ def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:
         raise Refused(f"{path}: cannot be read: {error.strerror}") from None
     taken = [bot.version for bot in before if bot.name == name]
     if name in bots.NAMES:
-        taken.append(bots.house_bot(name).version)
-    return LocalBot(name, max(taken, default=0) + 1, source, house=False, path=path)
+        taken.append(house_bot(name).version)
+    return LocalBot(name, max(taken, default=0) + 1, source, house=False)
 
 
 def local_sandbox() -> Sandbox | PlainSandbox:
@@ -212,19 +272,17 @@ def start_sandbox() -> tuple[Sandbox | PlainSandbox, str]:
 
 def say_plain(reason: str) -> None:
     """Says that bots run without the sandbox."""
-    notes.print(
-        f"Bots run in plain child processes here ({reason}): only for house bots and your own files.", markup=False
-    )
+    notes.print(f"Bots run in plain child processes here ({reason}): only for house bots and your own files.")
 
 
-def secret_of(seed: str | None) -> str:
-    """Returns the secret that `--seed` gives, or 32 random bytes as 64 digits.
+def secret_of(seed: str | None, size: int = 32) -> str:
+    """Returns the secret that `--seed` gives, or `size` random bytes as hexadecimal digits.
 
     Raises:
         Refused: it is empty, or bytes that are no text.
     """
     if seed is None:
-        return secrets.token_hex(32)
+        return secrets.token_hex(size)
     if not seed or not is_text(seed):
         raise Refused("--seed is no text: expected one that is not empty, in UTF-8")
     return seed
@@ -237,6 +295,4 @@ def is_text(argument: str) -> bool:
 
 def print_json(value: Any) -> None:
     """Prints one JSON value to standard output, in ASCII, so that no console can spoil it."""
-    import json
-
     sys.stdout.write(json.dumps(value) + "\n")

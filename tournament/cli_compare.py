@@ -51,7 +51,7 @@ def compare(
     except ImportError:
         raise Refused("compare needs numpy and scipy: install the extra `ratings`") from None
     found = find_bots([new, old, *(against or ())])
-    rules = options.make(None if against else 2)
+    rules = options.make(2)
     if len({bot.text for bot in found}) < len(found):
         raise Refused("a bot is named twice: expected different bots")
     try:

@@ -9,14 +9,17 @@ two length bytes.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tournament.cards import Card
 from tournament.deal import Action
 from tournament.game import Game, acts_in
-from tournament.observation import LENGTH_BYTES, VIEW_FIELDS, QuestionReader, QuestionWriter, View
+from tournament.observation import LENGTH_BYTES, QuestionReader, QuestionWriter
 from tournament.replay import GameRecord, Player
 from tournament.rules import Limits, Rules
+from tournament.view import VIEW_FIELDS, View
 
 FORMAT: Final = "smear-decision/1"
 
@@ -52,15 +55,14 @@ class Decision:
     random_seed: str | None
     asked: tuple[Asked, ...]
 
-    def view(self) -> View:
-        """Returns what the bot is shown at the decision."""
+    def views(self) -> list[View]:
+        """Returns what the bot is shown at each question, the decision's last."""
         reader = QuestionReader(self.rules, self.limits, self.seat)
-        *_, view = [reader.read(asked.question)[3] for asked in self.asked]
-        return view
+        return [reader.read(asked.question)[3] for asked in self.asked]
 
     def to_text(self) -> str:
         """Returns the file's text, with the view in words beside the questions."""
-        view = self.view()
+        view = self.views()[-1]
         return json.dumps(
             {
                 "format": FORMAT,
@@ -71,12 +73,23 @@ class Decision:
                 "version": self.player.version,
                 "sha256": self.player.sha256,
                 "random_seed": self.random_seed,
-                "view": {name: repr(getattr(view, name)) for name in VIEW_FIELDS if name not in ("rules", "limits")},
+                "view": {
+                    name: in_words(getattr(view, name)) for name in VIEW_FIELDS if name not in ("rules", "limits")
+                },
                 "asked": [[each.deal, each.attempt, each.act, each.question.hex(), each.answer] for each in self.asked],
             },
             ensure_ascii=False,
             indent=1,
         )
+
+
+def in_words(value: object) -> str:
+    """Returns a part of a view, or an action, as people write it: cards and suits bare.
+
+    >>> in_words((Card("QS"), Card("7H"))), in_words("C"), in_words(2)
+    ('(QS, 7H)', 'C', '2')
+    """
+    return re.sub(r"Card\('(..)'\)", r"\1", str(value) if isinstance(value, str | Card) else repr(value))
 
 
 def is_decision(data: dict[str, Any]) -> bool:
@@ -100,7 +113,7 @@ def decision_from(data: dict[str, Any]) -> Decision:
         if not asked or not 0 <= data["seat"] < rules.players:
             raise ValueError("it asks nothing, or of no seat of this game")
         decision = Decision(rules, limits, int(data["seat"]), player, data["random_seed"], asked)
-        decision.view()
+        decision.views()
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"no decision file: {type(error).__name__} {error}") from None
     return decision
@@ -124,22 +137,8 @@ def decision_at(
         ValueError: nobody had a choice there, or there is no fault in play.
     """
     if place is None:
-        found = [fault for fault in record.faults if fault.act >= 0]
-        if not found:
-            raise ValueError(
-                "the game has no fault in play: expected the place of a decision, as deal:act; "
-                "a bot that does not load is looked at with `tournament check`"
-            )
-        if len({record.players[fault.seat].text for fault in found}) > 1:
-            named = " or ".join(
-                f"{each.deal}/{each.attempt}:{each.act} (seat {each.seat}, {record.players[each.seat].text})"
-                for each in found
-            )
-            raise ValueError(f"two bots faulted: expected --at {named}")
-        fault = found[0]
-        place = fault.deal, fault.attempt, fault.act
-    again = record.play_again()
-    answers = _answers(again)
+        place = _place_of_fault(record)
+    answers = _answers(record.play_again())
     game = Game(record.rules, record.seed)
     writer = QuestionWriter(game)
     asked: list[list[Asked]] = [[] for _ in range(record.rules.players)]
@@ -158,14 +157,30 @@ def decision_at(
         asked[deal.seat].append(Asked(*here, question, index))
         if here == place:
             seat = deal.seat
-            seed = None if random_seeds is None else random_seeds[seat]
-            return Decision(record.rules, limits, seat, record.players[seat], seed, tuple(asked[seat]))
+            random_seed = random_seeds[seat] if random_seeds else None
+            return Decision(record.rules, limits, seat, record.players[seat], random_seed, tuple(asked[seat]))
         if faulted:
             game.fault(deal.seat, faults.pop(0).kind)
         else:
             game.act_legal(legal[index or 0])
         legal = game.advance()
     raise ValueError(f"nobody had a choice in deal {place[0]}/{place[1]} at act {place[2]}")
+
+
+def _place_of_fault(record: GameRecord) -> tuple[int, int, int]:
+    found = [fault for fault in record.faults if fault.act >= 0]
+    if not found:
+        raise ValueError(
+            "the game has no fault in play: expected the place of a decision, as deal:act; "
+            "a bot that does not load is looked at with `tournament check`"
+        )
+    if len({record.players[fault.seat].text for fault in found}) > 1:
+        named = " or ".join(
+            f"{each.deal}/{each.attempt}:{each.act} (seat {each.seat}, {record.players[each.seat].text})"
+            for each in found
+        )
+        raise ValueError(f"two bots faulted: expected --at {named}")
+    return found[0].deal, found[0].attempt, found[0].act
 
 
 def _answers(game: Game) -> dict[tuple[int, int, int], Action]:

@@ -69,9 +69,21 @@ bot writers, `bots/README.md` in the project and the page Guide on a contest's s
 """
 
 
-def starter_bot() -> str:
-    """Returns the source of a commented bot to start from."""
-    return STARTER
+def options_of(rules: Rules) -> str:
+    """Returns the options that make a command play by these rules.
+
+    >>> options_of(Rules.make("wisconsin", bidder_takes=1, cap_defenders=True))
+    '--game wisconsin --bidder-takes 1 --cap-defenders'
+    >>> options_of(Rules.make("cutthroat"))
+    '--game cutthroat --players 3'
+    """
+    default = Rules.make(rules.game).to_dict()
+    options = [f"--game {rules.game}"]
+    for name, value in rules.to_dict().items():
+        # How many sit at a Cutthroat table depends on how many bots there are, unless it is said.
+        if name != "game" and (value != default[name] or (name == "players" and value == 3)):
+            options.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}"))
+    return " ".join(options)
 
 
 def write_kit(folder: Path, rules: Rules, limits: Limits) -> None:
@@ -80,18 +92,13 @@ def write_kit(folder: Path, rules: Rules, limits: Limits) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    folder.mkdir(parents=True)
-    default = Rules.make(rules.game)
-    options = " ".join(
-        [f"--game {rules.game}"]
-        + [
-            f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
-            for name, value in rules.to_dict().items()
-            if name != "game" and value != default.to_dict()[name]
-        ]
-    )
-    (folder / "my_bot.py").write_text(STARTER, encoding="utf-8")
-    (folder / "test_my_bot.py").write_text(_TEST, encoding="utf-8")
     contest = {"rules": rules.to_dict(), "limits": limits.to_dict()}
-    (folder / "contest.json").write_text(json.dumps(contest, indent=2) + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(_README.format(options=options), encoding="utf-8")
+    texts = {
+        "my_bot.py": STARTER,
+        "test_my_bot.py": _TEST,
+        "contest.json": json.dumps(contest, indent=2) + "\n",
+        "README.md": _README.format(options=options_of(rules)),
+    }
+    folder.mkdir(parents=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")

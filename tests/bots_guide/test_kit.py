@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tournament import play_game
-from tournament.kit import starter_bot, write_kit
+from tournament.kit import STARTER, write_kit
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 
@@ -16,7 +16,7 @@ MODES = [Rules.make("cutthroat", players=2), Rules.make("cutthroat"), Rules.make
 
 @pytest.mark.parametrize("rules", MODES, ids=lambda rules: rules.mode)
 def test_the_starter_bot_plays_a_game_without_a_fault(rules: Rules) -> None:
-    bot = BotSource.of_file(starter_bot().encode())
+    bot = BotSource.of_file(STARTER.encode())
     played = play_game([bot] * rules.side_count, rules, "starter", names=["my_bot"] * rules.side_count)
     assert played.errors == ()
     assert any(dealt.scores for dealt in played.game.dealt)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tournament.cli_common import Refused
-from tournament.cli_run import Players, _play
+from tournament.cli_local import Players, play_queued
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.rules import Rules
 from tournament.source import BotSource
@@ -67,6 +67,6 @@ def test_an_uploaded_bot_is_never_played_without_the_sandbox(tmp_path: Path) -> 
     entrants = [NewEntrant(name, 1, source, owner=FIRST_ACCOUNT, upload_order=n) for n, name in enumerate(("a1", "b1"))]
     found = store.create_running(NewTournament("cup", Rules.make("cutthroat", players=2), 1, "secret"), entrants)
     with pytest.raises(Refused, match="bots of others are played in the sandbox only: no seccomp here"):
-        _play(store, found, Bare(1), None)
+        play_queued(store, found, Bare(1), None, "tournament resume")
     assert store.counts(found).queued == 1
     store.close()

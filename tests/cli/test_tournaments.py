@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,10 +13,14 @@ from sqlalchemy import text
 
 from tournament import seeds
 from tournament.cli import main
+from tournament.cli_common import find_bots
 from tournament.cli_errors import line_of
-from tournament.cli_run import noted_interrupts
+from tournament.cli_local import _noted_interrupts
+from tournament.cli_run import resume_command
+from tournament.environment import environment as here
 from tournament.rules import Rules
 from tournament.store import Store
+from tournament.store_values import NewEntrant, NewTournament
 
 PROGRAM = (sys.executable, "-m", "tournament")
 
@@ -182,6 +185,7 @@ WRONG = [
     (("replay", "missing.json"), "missing.json: cannot be read: No such file or directory"),
     (("new", "My Bot.py"), "expected a name like my_bot.py"),
     (("compare", "simple", "simple"), "a bot is named twice"),
+    (("compare", "simple", "random", "--against", "counter", "nobody.py"), "no bot nobody.py"),
     (("play", "simple"), "expected 2 or 3"),
 ]
 
@@ -280,34 +284,9 @@ def test_replays_of_an_earlier_run_in_the_same_folder_are_replaced(folder: Path)
     assert tournament(folder, "verify", *paths, "--secret", "second").splitlines()[-1] == "2 documents, 0 refused"
 
 
-def test_suits_are_letters_where_the_console_has_no_signs_for_them(folder: Path) -> None:
-    done = subprocess.run(
-        [*PROGRAM, "play", "random", "simple", "--seed", "s"],
-        cwd=folder, env={**environment(), "PYTHONIOENCODING": "cp1252"}, capture_output=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"0 random:1 +([2-9JQKA]|10)[CDHS] ", done.stdout.decode("cp1252"))
-
-
-def test_a_check_ends_with_what_the_bot_used_whether_it_is_accepted_or_not(folder: Path) -> None:
-    for bot, status in (("drawing.py", 0), ("faulty.py", 1)):
-        lines = tournament(folder, "check", bot, "--seed", "s", status=status).splitlines()
-        verdict = "Accepted: drawing" if status == 0 else "Not accepted: a fault stopped the probe in deal "
-        assert any(line.startswith(verdict) for line in lines)
-        assert lines[-2].startswith("Slowest decision ")
-        assert lines[-1].startswith("Modules it imports: ")
-
-
-def test_a_fault_in_the_probe_is_reproduced_from_the_saved_probe(folder: Path) -> None:
-    tournament(folder, "check", "faulty.py", "--save", "probe.json", status=1)
-    assert "invalid: play answered None" in tournament(
-        folder, "reproduce", "probe.json", "--bot", "faulty.py", status=1
-    )
-
-
 def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with noted_interrupts() as interrupts:
+    with _noted_interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         assert interrupts == [signal.SIGINT, signal.SIGINT]
@@ -316,8 +295,8 @@ def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
 
 def test_ctrl_c_ends_a_run_with_130_and_says_how_to_go_on(folder: Path) -> None:
     process = subprocess.Popen(
-        [*PROGRAM, *RUN, "--rounds", "500"], cwd=folder, env=environment(), stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
+        [*PROGRAM, *RUN, "--rounds", "500", "--db", "my games.db"], cwd=folder, env=environment(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None
     for line in process.stderr:
@@ -328,7 +307,68 @@ def test_ctrl_c_ends_a_run_with_130_and_says_how_to_go_on(folder: Path) -> None:
     rest = process.stderr.read()
     process.stderr.close()
     assert process.wait() == 130
-    assert "tournament resume" in rest
+    assert "Play on with: tournament resume 1 --db 'my games.db'\n" in rest
     assert "Traceback" not in rest
-    with Store(f"sqlite:///{folder / 'tournament.db'}") as store:
+    with Store(f"sqlite:///{folder / 'my games.db'}") as store:
         assert store.counts(1).running == 0, "what was being played is queued again"
+
+
+def test_the_command_that_plays_on_shows_no_password() -> None:
+    line = resume_command(7, "postgresql://me:secret@host/smear", Path("all games"))
+    assert line == "tournament resume 7 --db 'postgresql://me:***@host/smear' --replays 'all games'"
+
+
+def test_a_run_notes_its_environment(folder: Path) -> None:
+    tournament(folder, "run", "simple", "random", "--rounds", "1", "--seed", "s")
+    with Store(f"sqlite:///{folder / 'tournament.db'}") as store:
+        noted = store.tournament(1).environment
+    assert {name: noted[name] for name in ("engine", "python", "modules")} == here()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"python": "CPython 2.7.18"}, ", expected CPython 2.7.18"),
+        ({"engine": "0"}, "another rules engine"),
+        ({"modules": [*here()["modules"], "numpy 0.1"]}, "without numpy 0.1"),
+    ],
+    ids=["python", "engine", "modules"],
+)
+def test_a_tournament_is_resumed_under_its_own_environment_only(
+    tmp_path: Path,
+    change: dict[str, object],
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "begun.db"
+    begun(path, {**here(), **change})
+    monkeypatch.setattr(sys, "argv", ["tournament", "resume", "--db", str(path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("tournament: tournament 1 is not played here: ")
+    assert why in said
+    with Store(str(path)) as store:
+        assert store.counts(1).queued == 1
+
+
+def test_a_tournament_without_an_environment_gets_that_of_who_resumes_it(tmp_path: Path) -> None:
+    begun(tmp_path / "old.db", {"layers": []})
+    tournament(tmp_path, "resume", "--db", "old.db")
+    with Store(str(tmp_path / "old.db")) as store:
+        assert store.tournament(1).environment == {**here(), "layers": []}
+        assert store.counts(1).finished == 1
+
+
+def begun(path: Path, environment: dict[str, object]) -> None:
+    """Makes a database with one match to be played."""
+    with Store(str(path)) as store:
+        store.migrate()
+        new = NewTournament("cup", Rules.make("cutthroat", players=2), 1, "secret", environment=environment)
+        entrants = [
+            NewEntrant(bot.name, bot.version, bot.source, owner=n, upload_order=n, house=True)
+            for n, bot in enumerate(find_bots(["random", "simple"]))
+        ]
+        store.create_running(new, entrants)

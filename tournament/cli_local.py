@@ -1,0 +1,244 @@
+"""How commands play on this machine: the executor, how long it may take, the progress that is shown, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Final, Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tournament import seeds
+from tournament.cli_common import LocalBot, Refused, notes, say_plain
+from tournament.lock import CoordinatorLock
+from tournament.models_people import FIRST_ACCOUNT
+from tournament.replay import GameRecord, document, to_line
+from tournament.results import MatchResult
+from tournament.rules import Limits, Rules
+from tournament.settings import sqlite_path
+from tournament.store import Store
+from tournament.wire import MatchTask
+from workers.check import PROBE_DEALS
+from workers.local import LocalExecutor
+from workers.local_run import LocalRun, Played
+from workers.sandbox.faults import SandboxRefused
+
+WATCH_S: Final = 0.5
+EXPECTED_DEALS: Final = 12
+"""Deals of a game between bots that bid with sense, for the estimate before a run."""
+
+
+class Players:
+    """The executor of a command, made when it is needed, in the sandbox or, where there is none, without."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._executor: LocalExecutor | None = None
+
+    def executor(self, *, plain: bool = False) -> LocalExecutor:
+        """Returns the executor, started if it is not yet."""
+        if self._executor is None:
+            self._executor = LocalExecutor(self.jobs, plain=plain)
+        return self._executor
+
+    def without_sandbox(self, reason: str) -> LocalExecutor:
+        """Says why there is no sandbox here, and starts anew without one."""
+        say_plain(reason)
+        self.close()
+        return self.executor(plain=True)
+
+    def close(self) -> None:
+        """Ends the executor."""
+        if self._executor is not None:
+            self._executor.close()
+            self._executor = None
+
+    def expected_s(self, found: list[LocalBot], rules: Rules) -> float:
+        """Returns about how long a game takes, from a few deals of each bot against itself."""
+        try:
+            return self._probe(found, rules)
+        except SandboxRefused as failure:
+            self.without_sandbox(str(failure))
+            return self._probe(found, rules)
+
+    def _probe(self, found: list[LocalBot], rules: Rules) -> float:
+        probe = Rules.from_dict({**rules.to_dict(), "deal_limit": PROBE_DEALS})
+        sources = {bot.source.sha256: bot.source for bot in found}
+        waiting = list(enumerate(found))
+        seconds: list[float] = []
+        executor = self.executor()
+        while len(seconds) < len(found):
+            while waiting and executor.free:
+                number, bot = waiting.pop()
+                key = seeds.match_key(probe, [bot.text], 1)
+                executor.submit(MatchTask.of("probe", key, probe, Limits(), (bot.player,), match_id=number), sources)
+            seconds += [
+                ended.play_s / max(1, ended.games[0].deals) if isinstance(ended, MatchResult) else 0.0
+                for ended in executor.poll(1.0)
+            ]
+        return EXPECTED_DEALS * sum(seconds) / len(seconds)
+
+
+def play_queued(store: Store, tournament_id: int, players: Players, replays: Path | None, again: str) -> None:
+    """Plays a tournament to its end, or shows the progress of whoever holds the database's lock.
+
+    Args:
+        store: where its matches are queued.
+        tournament_id: which.
+        players: who plays them.
+        replays: the folder for all games' documents, if they are wanted.
+        again: the command that plays on after an interrupt.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted; what was being played is queued again.
+        Refused: there is no sandbox here, and bots of others are among the entrants.
+    """
+    path = sqlite_path(store.url)
+    # Windows has no such locks: there whoever starts two runs of one file is not helped.
+    locking = nullcontext() if path is None or os.name == "nt" else CoordinatorLock(path)
+    with _Progress(store, tournament_id) as progress, locking as lock:
+        if lock is not None and not lock.acquire():
+            notes.print(f"Process {lock.holder()} plays the matches of this database; this shows its progress.")
+            while store.counts(tournament_id).open and not lock.acquire():
+                progress.refresh()
+                time.sleep(WATCH_S)
+        with _noted_interrupts() as interrupts:
+            written = _play(store, tournament_id, players, replays, progress, interrupts)
+        if interrupts:
+            notes.print(f"Stopped; no finished match is lost. Play on with: {again}")
+            raise KeyboardInterrupt
+    if replays is not None:
+        for number, record in store.game_records(tournament_id):
+            if (number, record.seating) not in written:
+                _write_replay(replays, number, record)
+
+
+def _play(
+    store: Store,
+    tournament_id: int,
+    players: Players,
+    replays: Path | None,
+    progress: _Progress,
+    interrupts: list[int],
+) -> set[tuple[int, int]]:
+    """Plays what is queued; returns match and seating of the games whose documents it wrote."""
+    written: set[tuple[int, int]] = set()
+    waited = False
+    run = LocalRun(store, players.executor(), tournament_id)
+    while not interrupts:
+        try:
+            played = run.step(1.0)
+        except SandboxRefused as failure:
+            run.stop()
+            if any(each.owner >= FIRST_ACCOUNT for each in store.entrants(tournament_id)):
+                raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
+            run = LocalRun(store, players.without_sandbox(str(failure)), tournament_id)
+            continue
+        for each in played if replays is not None else ():
+            for game in each.result.games:
+                faults = tuple(report.fault for report in game.reports)
+                _write_replay(replays, each.match.number, each.task.record(game.seating, game.acts, faults))
+                written.add((each.match.number, game.seating))
+        progress.add(played)
+        if not played and not run.busy:
+            others = store.counts(tournament_id).running
+            if not others:
+                return written
+            if not waited:
+                notes.print(f"{others} matches are played by another process, or come back from it within minutes.")
+            waited = True
+            progress.refresh()
+            time.sleep(WATCH_S)
+    run.stop()
+    return written
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[list[int]]:
+    """Notes each Ctrl-C in the list that it returns: raised in a transaction, it can leave the database locked."""
+    noted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _write_replay(folder: Path | None, number: int, record: GameRecord) -> None:
+    """Writes a game's document by rename, so that nobody ever reads half of one."""
+    assert folder is not None
+    path = folder / f"{number:06}-{record.seating}.json"
+    part = path.with_suffix(".part")
+    part.write_text(to_line(document(record)), encoding="utf-8", newline="\n")
+    part.replace(path)
+
+
+class _Progress:
+    """The progress of a run on standard error: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, store: Store, tournament_id: int) -> None:
+        self._store = store
+        self._id = tournament_id
+        self._total = store.counts(tournament_id).planned
+        self._done = self._told = self._ended()
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=notes,
+            disable=not notes.is_terminal,
+        )
+        self._task = self._bar.add_task("matches", total=self._total, completed=self._done)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def _ended(self) -> int:
+        counts = self._store.counts(self._id)
+        return counts.finished + counts.failed + counts.cancelled
+
+    def add(self, played: Sequence[Played]) -> None:
+        """Counts matches that were recorded, and names the last."""
+        self._done += len(played)
+        if played:
+            self._tell(_result_text(played[-1]))
+
+    def refresh(self) -> None:
+        """Counts what somebody else has recorded."""
+        self._done = self._ended()
+        self._tell("matches")
+
+    def _tell(self, text: str) -> None:
+        self._bar.update(self._task, completed=self._done, description=text)
+        if self._bar.disable and (self._told == 0 or self._done - self._told >= self._total / 10):
+            self._told = self._done
+            notes.print(f"{self._done} of {self._total} matches; last {text}")
+
+
+def _result_text(played: Played) -> str:
+    wins = [0] * len(played.task.players)
+    for game in played.result.games:
+        if game.outcome.winner is not None:
+            wins[played.task.seats(game.seating)[game.outcome.winner]] += 1
+    return ", ".join(f"{player.bot} {won}" for player, won in zip(played.task.players, wins, strict=True))
+
+
+def core_count() -> int:
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def duration(seconds: float) -> str:
+    """Returns a time as people say it."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
