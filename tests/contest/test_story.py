@@ -6,31 +6,29 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from zipfile import ZipFile
+
+import pytest
 
 from dashboard.app import create_app
 from tests.people.people import RANDOM, accept, contestant
 from tests.people.site import browser, nobody, token_of
 from tournament import contest
-from tournament.deal import Phase
+from tournament.cli_common import house_entrants
 from tournament.export import export_tournament
-from tournament.game import Game
 from tournament.models import MatchState, TournamentState
 from tournament.models_people import InviteKind
-from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_public import PublicStore
 from tournament.store_submissions import NewSubmission
-from tournament.store_values import NewEntrant
 from tournament.tokens import new_code
 from tournament.verify_tournament import Answer, verify_export
-from tournament.wire import MatchTask, game_result
-from workers.local import MatchFailure
+from workers.local import LocalExecutor
 from workers.local_run import LocalRun
 
 OPENS, CLOSES, LATER = (contest.moment_of(f"2026-01-0{day} 18:00", "Europe/Zurich") for day in (1, 2, 3))
@@ -42,45 +40,6 @@ class Bot:
     def play(self, view):
         return view.legal[{number} % len(view.legal)]
 """
-HOUSE = "class Bot:\n    def bid(self, view): return view.legal[0]\n    def play(self, view): return view.legal[0]\n"
-
-
-def house(names: Sequence[str]) -> list[NewEntrant]:
-    return [NewEntrant(name, 1, BotSource.of_file(HOUSE.encode()), 0, house=True) for name in names]
-
-
-class Here:
-    """Plays the bots of this test in this process: how they are kept apart elsewhere is tested elsewhere."""
-
-    def __init__(self) -> None:
-        self.free = 1
-        self._ended: list[MatchResult | MatchFailure] = []
-
-    def submit(self, task: MatchTask, sources: Mapping[str, BotSource]) -> None:
-        self.free = 0
-        games = []
-        for seating, _ in task.bot_seeds:
-            game = Game(task.rules, task.seed)
-            bots = [self._bot(sources[task.players[place].sha256 or ""]) for place in task.seats(seating)]
-            while legal := game.advance():
-                assert game.deal is not None
-                bot, view = bots[game.deal.seat], SimpleNamespace(legal=legal, deal=game.dealt[-1].number)
-                game.act_legal(bot.bid(view) if game.deal.phase is Phase.BID else bot.play(view))
-            games.append(game_result(task, game, seating, (), b""))
-        self._ended.append(MatchResult(task.match_id, task.attempt, tuple(games), "here", 0.1))
-
-    def _bot(self, source: BotSource) -> Any:
-        names: dict[str, Any] = {}
-        exec(source.files[0][1], names)
-        return names["Bot"]()
-
-    def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
-        del timeout_s
-        ended, self._ended, self.free = self._ended, [], 1
-        return ended
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 def submit(store: Store, account: int, name: str, text: str, now: float) -> None:
@@ -88,7 +47,7 @@ def submit(store: Store, account: int, name: str, text: str, now: float) -> None
     accept(store, now=now + 1)
 
 
-def play_some(store: Store, executor: Here, enough: int | None = None) -> None:
+def play_some(store: Store, executor: LocalExecutor, enough: int | None = None) -> None:
     """Plays until so many matches are recorded, or all."""
     run = LocalRun(store, executor)
     while run.step(1.0) or run.busy:
@@ -107,8 +66,17 @@ def verified(folder: Path, elsewhere: Path) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def test_a_contest_from_an_empty_installation_to_its_published_result(store: Store, tmp_path: Path) -> None:
-    app = create_app(store, clock=lambda: datetime.fromtimestamp(OPENS, UTC), house=house)
+@pytest.fixture
+def executor() -> Iterator[LocalExecutor]:
+    """This machine's cores, with the sandbox."""
+    with closing(LocalExecutor(2)) as executor:
+        yield executor
+
+
+def test_a_contest_from_an_empty_installation_to_its_published_result(
+    store: Store, executor: LocalExecutor, tmp_path: Path
+) -> None:
+    app = create_app(store, clock=lambda: datetime.fromtimestamp(OPENS, UTC), house=house_entrants)
     code = new_code(RANDOM)
     store.invite(code, InviteKind.CLAIM, by=None)  # `serve` prints it at the first start
     token = token_of(nobody(app).post("/join", code=code, name="Organiser").text)
@@ -119,7 +87,7 @@ def test_a_contest_from_an_empty_installation_to_its_published_result(store: Sto
             "opens": "2026-01-01 18:00", "closes": "2026-01-02 18:00", "order": "elo"}  # fmt: skip
     assert mine.post("/admin/contests", **form).status_code == 303
     commitment = json.loads(nobody(app).get("/api/v1/tournaments/1").text)["commitment"]
-    assert contest.tick(store, OPENS, house) == ["tournament 1 is open"]
+    assert contest.tick(store, OPENS, house_entrants) == ["tournament 1 is open"]
 
     # Twelve hand in; one is granted an extension and uses it, another is too late.
     accounts = [contestant(store, f"Person {number}")[0] for number in range(12)]
@@ -127,7 +95,7 @@ def test_a_contest_from_an_empty_installation_to_its_published_result(store: Sto
         submit(store, account, f"bot{number:02}", BOT.format(number=number), CLOSES - 3600 + number)
     extension = {"account": "Person 3", "closes": "2026-01-03 18:00", "reason": "ill"}
     assert mine.post("/admin/contests/1/extend", **extension).status_code == 303
-    assert contest.tick(store, CLOSES, house) == ["tournament 1 is closed"]
+    assert contest.tick(store, CLOSES, house_entrants) == ["tournament 1 is closed"]
     submit(store, accounts[3], "bot03", BOT.format(number=33), LATER - 1)
     submit(store, accounts[4], "bot04", BOT.format(number=44), LATER - 1)
     assert "13 bots would enter now" in mine.get("/admin/contests/1").text
@@ -136,7 +104,6 @@ def test_a_contest_from_an_empty_installation_to_its_published_result(store: Sto
     assert mine.post("/admin/contests/1/start").status_code == 303
     entered = {entrant.name: entrant.version for entrant in store.entrants(1)}
     assert (len(entered), entered["bot03"], entered["bot04"]) == (13, 2, 1)
-    executor = Here()
     play_some(store, executor, 10)
     assert mine.post("/admin/contests/1/pause").status_code == 303
     paused = store.counts(1)
@@ -170,14 +137,15 @@ def test_a_contest_from_an_empty_installation_to_its_published_result(store: Sto
     told = json.loads(nobody(app).get("/api/v1/tournaments/1").text)
     assert told["secret"] is not None
     fairness = json.loads(nobody(app).get("/api/v1/tournaments/1/fairness").text)
-    with PublicStore(store.url) as public:
-        export_tournament(public, 1, tmp_path / "whole")
-    status, text = verified(tmp_path / "whole", tmp_path / "elsewhere")
+    (tmp_path / "whole.zip").write_bytes(nobody(app).get("/tournaments/1/export.zip").content)
+    status, text = verified(tmp_path / "whole.zip", tmp_path / "elsewhere")
     assert status == 0, text
     assert f"commitment: follows: {commitment}" in text
     assert f"digest of all results: follows: {fairness['results']}" in text
     assert fairness["pairs"] == [{"matches": 1, "pairs": 78}]
     assert fairness["voids"] == [{"match": done, "reason": "overloaded machine"}]
+    with ZipFile(tmp_path / "whole.zip") as archive:
+        archive.extractall(tmp_path / "whole")
     places = list(csv.DictReader((tmp_path / "whole" / "final-order.csv").read_text().splitlines()))
     assert [row["place"] for row in places] == [*map(str, range(1, 12)), "", ""]
     assert {row["bot"] for row in places[11:]} == {"simple", store.entrants(1)[5].name}
