@@ -150,7 +150,7 @@ def coordinator(
     """Hand out matches to workers through Redis, record what they send, take back what is lost."""
     settings = Settings.from_environment(os.environ, db)
     try:
-        from workers.coordinator import Coordinator, Pace, RedisPublisher
+        from workers.coordinator import Coordinator, Pace, Publisher
         from workers.recorder import Recorder, RecorderLoop
     except ImportError:
         raise Refused(DISTRIBUTED) from None
@@ -185,7 +185,7 @@ def coordinator(
             Coordinator(
                 store,
                 tickets,
-                RedisPublisher(make_app(broker), redis_client(broker)),
+                Publisher(make_app(broker), redis_client(broker)),
                 estimates,
                 environment(),
                 f"{socket.gethostname()}:{os.getpid()}",

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import redis
 from celery import Celery  # type: ignore[import-untyped]
@@ -88,33 +88,8 @@ class Pace:
     tick_s: float = 0.5
 
 
-class Publisher(Protocol):
-    """What a coordinator needs of the broker."""
-
-    def remembers(self) -> bool:
-        """Tells whether the broker still holds what was published since `remember`."""
-
-    def remember(self) -> None:
-        """Marks the broker's memory as it is now."""
-
-    def results_waiting(self) -> int:
-        """Returns how many messages of workers wait for the recorder."""
-
-    def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
-        """Says which tournaments run under which environments."""
-
-    def cancel(self, tournaments: Sequence[int]) -> None:
-        """Says which tournaments need not be played any more."""
-
-    def keep_source(self, sha256: str, packed: Callable[[], bytes]) -> None:
-        """Keeps a bot's source there for a while; `packed` is asked only if it is not there."""
-
-    def publish(self, queue: str, chunk: Chunk, *, expires_s: float, time_limit_s: float) -> None:
-        """Publishes a chunk of matches."""
-
-
-class RedisPublisher:
-    """The broker, with the coordinator's account."""
+class Publisher:
+    """What a coordinator needs of the broker, with its own account there."""
 
     def __init__(self, app: Celery, client: redis.Redis) -> None:
         self._app = app
@@ -124,7 +99,7 @@ class RedisPublisher:
         return str(self._client.info("server")["run_id"]).encode()
 
     def remembers(self) -> bool:
-        """Tells whether this is the Redis that was marked: another run, or one that was emptied, is not."""
+        """Tells whether this is the Redis that `remember` marked: another run, or one that was emptied, is not."""
         return bool(self._client.get(EPOCH) == self._run_id())
 
     def remember(self) -> None:
@@ -136,17 +111,17 @@ class RedisPublisher:
         return int(self._client.llen(RESULTS))
 
     def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
-        """Leaves a note that workers read."""
+        """Tells workers which tournaments run under which environments."""
         self._client.set(WANTED, json.dumps(environments), ex=CANCELLED_S)
 
     def cancel(self, tournaments: Sequence[int]) -> None:
-        """Fills the set that workers look into before each match."""
+        """Tells workers which tournaments need not be played any more: they look before each match."""
         if tournaments:
             self._client.sadd(CANCELLED, *map(str, tournaments))
             self._client.expire(CANCELLED, CANCELLED_S)
 
     def keep_source(self, sha256: str, packed: Callable[[], bytes]) -> None:
-        """Prolongs the life of a source, or puts it there."""
+        """Keeps a bot's source there for a while; `packed` is asked only if it is not there."""
         if not self._client.expire(source_key(sha256), SOURCE_S):
             self._client.set(source_key(sha256), packed(), ex=SOURCE_S)
 
@@ -356,4 +331,4 @@ def chunks(matches: Sequence[LeasedMatch], estimates: Estimates, pace: Pace) -> 
 
 
 def _about(ticket: Ticket) -> dict[str, Any]:
-    return {"tournament": ticket.tournament, "match": ticket.match_id, "attempt": ticket.attempt}
+    return {"tournament": ticket.tournament_id, "match": ticket.id, "attempt": ticket.attempt}

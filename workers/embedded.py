@@ -17,7 +17,7 @@ from tournament.store import Store
 from tournament.store_cluster import active, pin_environment
 from tournament.store_repeats import order_repeats
 from tournament.store_values import LeasedMatch
-from workers.local import Executor
+from workers.local import LocalExecutor
 from workers.local_run import LocalRun
 from workers.repeat import left_to_us, settle
 from workers.sandbox.faults import SandboxFailure
@@ -75,7 +75,7 @@ class FittingStore(Store):
 
 def play_while(
     database: Path,
-    executor: Callable[[], Executor],
+    executor: Callable[[], LocalExecutor],
     stop: threading.Event,
     beside: Sequence[Callable[[threading.Event], None]] = (),
     here: Environment | None = None,
@@ -113,7 +113,7 @@ def play_while(
             thread.join()
 
 
-def _play(store: FittingStore, executor: Executor, stop: threading.Event) -> None:
+def _play(store: FittingStore, executor: LocalExecutor, stop: threading.Event) -> None:
     run = LocalRun(store, executor)
     try:
         while not stop.is_set():

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tournament.results import MatchResult
 from tournament.source import BotSource
@@ -50,23 +50,6 @@ class MatchFailure:
     begun: bool = True
 
 
-class Executor(Protocol):
-    """What plays matches: this machine's cores, or workers elsewhere."""
-
-    @property
-    def free(self) -> int:
-        """How many more matches it takes at the moment."""
-
-    def submit(self, task: MatchTask, sources: Mapping[str, BotSource]) -> None:
-        """Takes a match to play; `sources` has its bots' files by hash."""
-
-    def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
-        """Returns what has ended, waiting for it at most `timeout_s`."""
-
-    def close(self) -> None:
-        """Stops; what is being played is lost to it and stays leased."""
-
-
 @dataclass(eq=False, slots=True)
 class _Child:
     number: int
@@ -80,7 +63,7 @@ class _Child:
 
 
 class LocalExecutor:
-    """Child processes, one a core by default.
+    """Plays matches in child processes, one a core by default.
 
     Attributes:
         layers: the optional layers of the sandbox that hold here; None until a child has told.

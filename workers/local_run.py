@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tournament.replay import Player
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_queue import Holder
-from tournament.store_values import LeasedMatch, Recorded, TournamentInfo
+from tournament.store_values import LeasedMatch, Recorded
 from tournament.wire import MatchTask
-from workers.local import Executor, MatchFailure
+from workers.local import LocalExecutor, MatchFailure
+from workers.tickets import Tasks
 
 WORKER: Final = "local"
 LEASE_S: Final = 120.0
@@ -40,7 +40,7 @@ class LocalRun:
     def __init__(
         self,
         store: Store,
-        executor: Executor,
+        executor: LocalExecutor,
         tournament_id: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -57,7 +57,7 @@ class LocalRun:
         self._executor = executor
         self._tournament_id = tournament_id
         self._leased: dict[int, tuple[LeasedMatch, MatchTask]] = {}
-        self._tournaments: dict[int, tuple[TournamentInfo, tuple[Player, ...]]] = {}
+        self._tasks = Tasks(store)
         self._sources: dict[str, BotSource] = {}
         self._renewed_s = self._clock()
         self._holder = None if store.is_sqlite else Holder(store)
@@ -106,29 +106,14 @@ class LocalRun:
         if free <= 0:
             return
         for match in self._store.lease(free, LEASE_S, worker=self._name, tournament_id=self._tournament_id):
-            task = self._task(match)
+            task = self._tasks.of(match)
+            for sha256 in {player.sha256 for player in task.players} - {None, *self._sources}:
+                self._sources[str(sha256)] = self._store.source(str(sha256))
             self._leased[match.id] = match, task
             self._executor.submit(task, self._sources)
 
     def _leases(self) -> list[tuple[int, int]]:
         return [(match.id, match.attempt) for match, _ in self._leased.values()]
-
-    def _task(self, match: LeasedMatch) -> MatchTask:
-        info, players = self._tournament(match.tournament_id)
-        chosen = tuple(players[position] for position in match.entrants)
-        for player in chosen:
-            if player.sha256 is not None and player.sha256 not in self._sources:
-                self._sources[player.sha256] = self._store.source(player.sha256)
-        return MatchTask.of(
-            info.secret, match.key, info.rules, info.limits, chosen, match_id=match.id, attempt=match.attempt
-        )
-
-    def _tournament(self, tournament_id: int) -> tuple[TournamentInfo, tuple[Player, ...]]:
-        if tournament_id not in self._tournaments:
-            entrants = self._store.entrants(tournament_id)
-            players = tuple(entrant.player for entrant in entrants)
-            self._tournaments[tournament_id] = self._store.tournament(tournament_id), players
-        return self._tournaments[tournament_id]
 
     def _record(self, ended: Sequence[MatchResult | MatchFailure]) -> list[Played]:
         results = [result for result in ended if isinstance(result, MatchResult)]

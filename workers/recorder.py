@@ -27,6 +27,7 @@ from tournament.results import MatchResult
 from tournament.store import NotFound, Store
 from tournament.store_cluster import COORDINATOR, active
 from tournament.store_queue import HOLDER
+from tournament.store_record import storable
 from tournament.store_repeats import REPEATED, answer_order, order_repeats, release_order
 from tournament.store_values import Recorded
 from tournament.wire import checked_result
@@ -161,7 +162,7 @@ class Recorder:
 
     def _results(self, message: _Results) -> None:
         unplayed = [self._ticket(value) for value in message.unplayed]
-        failures = [(self._ticket(value), str(reason)[:500]) for value, reason in message.failures]
+        failures = [(self._ticket(value), storable(str(reason)[:500])) for value, reason in message.failures]
         checked: list[tuple[Ticket, MatchResult]] = []
         for each in message.results:
             ticket = self._ticket(each.ticket)
@@ -173,15 +174,15 @@ class Recorder:
                 continue
             if ticket.attempt != REPEATED:
                 checked.append((ticket, result))
-            elif not answer_order(self._store, ticket.match_id, message.worker, [each.digest for each in result.games]):
+            elif not answer_order(self._store, ticket.id, message.worker, [each.digest for each in result.games]):
                 logger.warning("played again by one who was not asked to", extra=_about(ticket, message.worker))
         outcomes = self._store.record([result for _, result in checked])
         for (ticket, result), outcome in zip(checked, outcomes, strict=True):
-            self._estimates.observe(ticket.tournament, ticket.entrants, result.play_s)
+            self._estimates.observe(ticket.tournament_id, ticket.entrants, result.play_s)
             level = logging.INFO if outcome in (Recorded.RECORDED, Recorded.DUPLICATE) else logging.WARNING
             logger.log(level, "result: %s", outcome, extra=_about(ticket, message.worker))
-            if outcome is Recorded.RECORDED and is_drawn(self._tickets.tournament(ticket), ticket.key):
-                order_repeats(self._store, ticket.tournament, [ticket.number])
+            if outcome is Recorded.RECORDED and is_drawn(self._tickets.tournament(ticket.tournament_id), ticket.key):
+                order_repeats(self._store, ticket.tournament_id, [ticket.number])
         for ticket, reason in failures:
             logger.warning("failure: %s", reason, extra=_about(ticket, message.worker))
             self._store.fail(*ticket.lease, reason, max_losses=self._max_losses)
@@ -189,10 +190,10 @@ class Recorder:
             self._store.release(ticket.lease for ticket in unplayed)
         for ticket in (*unplayed, *(ticket for ticket, _ in failures)):
             if ticket.attempt == REPEATED:
-                release_order(self._store, ticket.match_id, message.worker)
+                release_order(self._store, ticket.id, message.worker)
 
     def _played_again(self, ticket: Ticket, data: Mapping[str, Any]) -> MatchResult:
-        task = self._tickets.task(ticket)
+        task = self._tickets.of(ticket)
         try:
             result = checked_result(task, data)
         except Exception as error:  # noqa: BLE001  # hostile acts may break the engine in ways that nobody has thought of
@@ -220,7 +221,7 @@ def _check_sizes(result: MatchResult) -> None:
 
 
 def _about(ticket: Ticket, worker: str) -> dict[str, Any]:
-    return {"tournament": ticket.tournament, "match": ticket.match_id, "attempt": ticket.attempt, "worker": worker}
+    return {"tournament": ticket.tournament_id, "match": ticket.id, "attempt": ticket.attempt, "worker": worker}
 
 
 class RecorderLoop(ConsumerMixin):

@@ -20,7 +20,7 @@ from tournament.store_cluster import ALIVE_S, COORDINATOR
 from tournament.store_repeats import Order, add_repeat, open_orders, take_order
 from tournament.store_values import EntrantInfo
 from tournament.wire import MatchTask
-from workers.local import Executor
+from workers.local import LocalExecutor
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import layers_here
 
@@ -55,7 +55,7 @@ def left_to_us(store: Store) -> list[Order]:
 
 
 def settle(
-    store: Store, orders: Sequence[Order], executor: Executor, host: str, here: Callable[[], Environment]
+    store: Store, orders: Sequence[Order], executor: LocalExecutor, host: str, here: Callable[[], Environment]
 ) -> Iterator[Repeated]:
     """Plays matches again here, on the trusted worker: once if nobody else did, and twice more where one differs.
 
@@ -144,7 +144,7 @@ def _digests(games: Documents) -> tuple[str, ...]:
 
 
 def _play(
-    tasks: Sequence[MatchTask], sources: dict[str, BotSource], executor: Executor
+    tasks: Sequence[MatchTask], sources: dict[str, BotSource], executor: LocalExecutor
 ) -> dict[tuple[int, int], Documents]:
     """Returns the games by match and attempt; what failed through us is not there."""
     waiting = {(task.match_id, task.attempt): task for task in tasks}
@@ -163,7 +163,7 @@ def _play(
     return found
 
 
-def watch_repeats(store: Store, executor: Callable[[], Executor], host: str, stop: threading.Event) -> None:
+def watch_repeats(store: Store, executor: Callable[[], LocalExecutor], host: str, stop: threading.Event) -> None:
     """Settles what is left to the trusted worker until told to stop; an executor runs only meanwhile."""
     while not stop.wait(LOOK_S):
         try:

@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import redis
 from celery import Celery  # type: ignore[import-untyped]
@@ -48,24 +48,8 @@ _PLACES: Final = 4_096
 logger = logging.getLogger(__name__)
 
 
-class Broker(Protocol):
-    """What a worker needs of the world."""
-
-    def tell(self, message: dict[str, Any]) -> None:
-        """Sends what may be lost."""
-
-    def answer(self, text: str) -> None:
-        """Sends what must arrive, and raises if it cannot: the chunk's leases then bring its matches back."""
-
-    def is_cancelled(self, tournament: int) -> bool:
-        """Tells whether matches of a tournament need not be played any more."""
-
-    def packed_source(self, sha256: str) -> bytes | None:
-        """Returns a bot's packed source, or None if it is not there."""
-
-
-class RedisBroker:
-    """The world as a worker's account of Redis sees it."""
+class Broker:
+    """What a worker needs of the world, as its account of Redis sees it."""
 
     def __init__(self, app: Celery, client: redis.Redis) -> None:
         self._app = app
@@ -77,7 +61,7 @@ class RedisBroker:
             self._publish(json.dumps(message), retry=False)
 
     def answer(self, text: str) -> None:
-        """Sends what must arrive; waits for a Redis that restarts, as long as the leases last.
+        """Sends what must arrive; waits for a Redis that restarts, as long as the leases last, which then take over.
 
         Raises:
             Exception: one of kombu's or redis-py's, if Redis is away for longer.
@@ -104,7 +88,7 @@ class RedisBroker:
         return False
 
     def packed_source(self, sha256: str) -> bytes | None:
-        """Returns a bot's packed source."""
+        """Returns a bot's packed source, or None if it is not there."""
         with suppress(redis.RedisError):
             found: Any = self._client.get(source_key(sha256))
             return found if isinstance(found, bytes) else None
@@ -193,7 +177,12 @@ class Player:
         while self._waiting:
             ticket, task = self._waiting[0]
             late = answer.played and self._clock() - begun_s > CHUNK_LIMIT_S
-            if late or self._broker.is_cancelled(ticket.tournament) or not self._has_sources(task) or not self._ready():
+            if (
+                late
+                or self._broker.is_cancelled(ticket.tournament_id)
+                or not self._has_sources(task)
+                or not self._ready()
+            ):
                 answer.unplayed(ticket)
             else:
                 self._play(ticket, task, answer)
@@ -207,7 +196,7 @@ class Player:
 
     def _play(self, ticket: Ticket, task: MatchTask, answer: _Answer) -> None:
         assert self._referee is not None
-        about = {"tournament": ticket.tournament, "match": ticket.match_id, "attempt": ticket.attempt}
+        about = {"tournament": ticket.tournament_id, "match": ticket.id, "attempt": ticket.attempt}
         begun_s = self._clock()
         try:
             games = self._referee.play_match(task)

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tournament import seeds
@@ -77,8 +77,8 @@ class Ticket:
     """A lease as workers carry it.
 
     Attributes:
-        tournament: the tournament's id.
-        match_id: the store's number of the match.
+        tournament_id: the tournament's.
+        id: the store's number of the match.
         number: its number in the schedule.
         attempt: the number of the lease; `store_repeats.REPEATED` for a match that is played again.
         key: the match key, which names the bots.
@@ -86,8 +86,8 @@ class Ticket:
         signature: HMAC-SHA256 over all of these and the deal seed, in hexadecimal.
     """
 
-    tournament: int
-    match_id: int
+    tournament_id: int
+    id: int
     number: int
     attempt: int
     key: str
@@ -97,14 +97,12 @@ class Ticket:
     @property
     def lease(self) -> tuple[int, int]:
         """What the store knows the lease by."""
-        return self.match_id, self.attempt
+        return self.id, self.attempt
 
     def signed(self, signing_key: str, seed: str) -> Ticket:
         """Returns the ticket with its signature."""
-        fields = (self.tournament, self.match_id, self.number, self.attempt, self.key, self.entrants, seed)
-        text = "|".join(map(str, fields))
-        signature = hmac.new(signing_key.encode(), text.encode(), hashlib.sha256).hexdigest()
-        return Ticket(self.tournament, self.match_id, self.number, self.attempt, self.key, self.entrants, signature)
+        text = "|".join(map(str, (*astuple(self)[:-1], seed)))
+        return replace(self, signature=hmac.new(signing_key.encode(), text.encode(), hashlib.sha256).hexdigest())
 
     def to_json(self) -> list[Any]:
         """Returns the ticket as JSON values."""
@@ -128,45 +126,26 @@ class Ticket:
         return cls(tournament, match_id, number, attempt, str(key), positions, str(signature))
 
 
-class Tickets:
-    """Makes and checks tickets, and the tasks that they stand for; may be shared by threads."""
+class Tasks:
+    """Makes the tasks of leased matches; may be shared by threads."""
 
-    def __init__(self, store: Store, signing_key: str) -> None:
-        """Signs with `signing_key`, which is no tournament's secret."""
+    def __init__(self, store: Store) -> None:
+        """Reads tournaments and players from `store`, each tournament once."""
         self._store = store
-        self._signing_key = signing_key
         self._lock = threading.Lock()
         self._tournaments: dict[int, tuple[TournamentInfo, tuple[Player, ...]]] = {}
 
-    def issue(self, match: LeasedMatch) -> tuple[Ticket, MatchTask]:
-        """Returns ticket and task of a lease."""
-        ticket = Ticket(match.tournament_id, match.id, match.number, match.attempt, match.key, match.entrants)
-        task = self.task(ticket)
-        return ticket.signed(self._signing_key, task.seed), task
+    def tournament(self, tournament_id: int) -> TournamentInfo:
+        """Returns a tournament as it was when it started."""
+        return self._tournament(tournament_id)[0]
 
-    def check(self, ticket: Ticket) -> None:
-        """Tells whether a ticket was issued here.
-
-        Raises:
-            ValueError: it was not.
-            NotFound: there is no such tournament.
-        """
-        info, _ = self._tournament(ticket.tournament)
-        issued = ticket.signed(self._signing_key, seeds.deal_seed(info.secret, ticket.key))
-        if not hmac.compare_digest(issued.signature, ticket.signature):
-            raise ValueError(f"the signature of match {ticket.match_id}, attempt {ticket.attempt}, is wrong")
-
-    def task(self, ticket: Ticket) -> MatchTask:
-        """Returns the task of a ticket that has been checked."""
-        info, players = self._tournament(ticket.tournament)
-        chosen = tuple(players[position] for position in ticket.entrants)
+    def of(self, lease: LeasedMatch | Ticket) -> MatchTask:
+        """Returns the task of a lease, or of a ticket that has been checked."""
+        info, players = self._tournament(lease.tournament_id)
+        chosen = tuple(players[position] for position in lease.entrants)
         return MatchTask.of(
-            info.secret, ticket.key, info.rules, info.limits, chosen, match_id=ticket.match_id, attempt=ticket.attempt
+            info.secret, lease.key, info.rules, info.limits, chosen, match_id=lease.id, attempt=lease.attempt
         )
-
-    def tournament(self, ticket: Ticket) -> TournamentInfo:
-        """Returns the tournament of a ticket as it was when it started."""
-        return self._tournament(ticket.tournament)[0]
 
     def _tournament(self, tournament_id: int) -> tuple[TournamentInfo, tuple[Player, ...]]:
         # What is kept here never changes once a tournament has started, and only then are there leases.
@@ -179,6 +158,33 @@ class Tickets:
                 if players:
                     self._tournaments[tournament_id] = known
         return known
+
+
+class Tickets(Tasks):
+    """Makes and checks tickets, and the tasks that they stand for."""
+
+    def __init__(self, store: Store, signing_key: str) -> None:
+        """Signs with `signing_key`, which is no tournament's secret."""
+        super().__init__(store)
+        self._signing_key = signing_key
+
+    def issue(self, match: LeasedMatch) -> tuple[Ticket, MatchTask]:
+        """Returns ticket and task of a lease."""
+        task = self.of(match)
+        ticket = Ticket(match.tournament_id, match.id, match.number, match.attempt, match.key, match.entrants)
+        return ticket.signed(self._signing_key, task.seed), task
+
+    def check(self, ticket: Ticket) -> None:
+        """Tells whether a ticket was issued here.
+
+        Raises:
+            ValueError: it was not.
+            NotFound: there is no such tournament.
+        """
+        secret = self.tournament(ticket.tournament_id).secret
+        issued = ticket.signed(self._signing_key, seeds.deal_seed(secret, ticket.key))
+        if not hmac.compare_digest(issued.signature, ticket.signature):
+            raise ValueError(f"the signature of match {ticket.id}, attempt {ticket.attempt}, is wrong")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from celery import bootsteps, signals  # type: ignore[import-untyped]
 from tournament.environment import Environment, served
 from workers.app import PLAY, WORKER_OPTIONS, make_app, redis_client, safe_url
 from workers.heartbeat import beat
-from workers.tasks import Player, RedisBroker, SeatHere, end_unless_told_again, leave_worker
+from workers.tasks import Broker, Player, SeatHere, end_unless_told_again, leave_worker
 from workers.tickets import WANTED, match_queue, why_not, worker_queue
 
 HELLO_S: Final = 20.0
@@ -25,9 +25,7 @@ logger = logging.getLogger(__name__)
 class Announcer:
     """Says who is here and with how many slots, and finds out whether anybody wants this environment."""
 
-    def __init__(
-        self, name: str, slots: int, environment: Environment, broker: RedisBroker, client: redis.Redis
-    ) -> None:
+    def __init__(self, name: str, slots: int, environment: Environment, broker: Broker, client: redis.Redis) -> None:
         self._hello = {"kind": "hello", "worker": name, "slots": slots, "environment": environment}
         self._environment = environment
         self._broker = broker
@@ -90,7 +88,7 @@ def run_worker(broker_url: str, *, name: str, hostname: str, slots: int, environ
     """
     app = make_app(broker_url)
     client = redis_client(broker_url)
-    broker = RedisBroker(app, client)
+    broker = Broker(app, client)
     player = Player(name, broker, SeatHere(hostname), leave_worker, end_unless_told_again)
     announcer = Announcer(name, slots, environment, broker, client)
 

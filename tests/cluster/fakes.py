@@ -10,14 +10,16 @@ from kombu.exceptions import OperationalError
 from tournament.environment import Environment
 from tournament.game import FaultKind
 from tournament.source import BotSource
+from workers.coordinator import Publisher
 from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.sandbox.frames import GuestInit
+from workers.tasks import Broker
 from workers.tickets import Chunk
 
 HERE: dict[str, Any] = {"engine": "e" * 64, "python": "CPython 3.11.9", "modules": ["math", "numpy 2.4.6"]}
 
 
-class MemoryBroker:
+class MemoryBroker(Publisher):
     """What the coordinator published; it may be away, or lose its memory."""
 
     def __init__(self) -> None:
@@ -61,7 +63,7 @@ class MemoryBroker:
         return chunks
 
 
-class WorkerBroker:
+class WorkerBroker(Broker):
     """A worker's side: what it told, what it answered."""
 
     def __init__(self, sources: dict[str, bytes]) -> None:

@@ -44,7 +44,7 @@ def test_what_is_published_is_leased_with_its_seeds_and_sources_but_not_the_secr
     assert store.counts(tournament).running == 3
     assert {queue for queue, _ in broker.published} == {match_queue(HERE)}
     ticket, task = broker.published[0][1].matches[0]
-    assert (ticket.match_id, ticket.attempt) == (task.match_id, task.attempt) == (1, 1)
+    assert (ticket.id, ticket.attempt) == (task.match_id, task.attempt) == (1, 1)
     assert {player.sha256 for player in task.players} <= set(broker.sources)
     assert len(task.seed) == 64
     assert '"demo"' not in str(broker.published).replace("'", '"')
@@ -212,7 +212,7 @@ def test_two_tournaments_of_different_environments_share_nothing(store: Store) -
         )
     store.announce("new", 1, other)
     assert coordinator.tick() == 3
-    assert {ticket.tournament for _, chunk in broker.published for ticket, _ in chunk.matches} == {second}
+    assert {ticket.tournament_id for _, chunk in broker.published for ticket, _ in chunk.matches} == {second}
     assert {queue for queue, _ in broker.published} == {match_queue(other)}
     store.announce("old", 1, HERE)
     assert coordinator.tick() == 3

@@ -18,13 +18,13 @@ from tournament.store import Store
 from tournament.store_values import LeasedMatch
 from tournament.wire import MatchTask
 from workers.embedded import FittingStore, play_while
-from workers.local import MatchFailure
+from workers.local import LocalExecutor, MatchFailure
 from workers.sandbox.faults import SandboxFailure
 
 PATIENCE_S = 60
 
 
-class Here:
+class Here(LocalExecutor):
     """An executor that plays at random in this thread; it stops the program after so many matches."""
 
     def __init__(

@@ -5,11 +5,10 @@ python -m tests.servers.scale [overhead] [workers] [slots] [units]
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,17 +20,19 @@ from tests.servers.cluster import (
     BURNING_BOT,
     PASSWORDS,
     QUICK,
-    ROOT,
     Cluster,
+    Program,
     make_tournament,
     redis_with_users,
     wait_for,
 )
 from tests.servers.finder import PrivatePostgres, PrivateRedis, missing, postgres_programs
+from tournament.environment import Environment, environment
 from tournament.results import MatchResult
 from tournament.rules import Rules
 from tournament.store import Store
 from tournament.wire import MatchTask, result_to_json
+from workers.coordinator import Coordinator, Publisher
 from workers.estimates import Estimates
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
@@ -155,29 +156,24 @@ def workers() -> None:
 def slots() -> None:
     seconds = 1.0
     print(f"| slots | matches of {seconds:.0f} s | wall s | matches/s | efficiency |\n|---|---|---|---|---|")
-    for count in SLOTS:
-        with cluster() as it:
-            it.coordinator()
-            url = it.redis.url_of("worker", PASSWORDS["worker"])
-            with (it.folder / "stub.log").open("wb") as log:
-                stub = subprocess.Popen(
-                    [sys.executable, "-m", "tests.servers.stub", url, str(count), str(seconds)],
-                    cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=log, stderr=log,
-                )  # fmt: skip
+    with cluster() as it:
+        it.coordinator()
+        url = it.redis.url_of("worker", PASSWORDS["worker"])
+        for count in SLOTS:
+            arguments = (url, str(count), str(seconds))
+            stub = Program(arguments, {}, it.folder / "stub.log", ("-m", "tests.servers.stub"))
             try:
-                wait_for(lambda: any(each.slots for each in it.store.workers()), "the stub")
+                wait_for(lambda count=count: any(each.slots == count for each in it.store.workers()), "the stub")
                 # Learns how long a match takes, as a tournament of any size does.
                 it.wait_until_finished(make_tournament(it.store, 2, 2 * count))
                 begun = time.monotonic()
-                tournament = make_tournament(it.store, 2, 12 * count)
-                it.wait_until_finished(tournament)
+                it.wait_until_finished(make_tournament(it.store, 2, 12 * count))
                 wall = time.monotonic() - begun
             finally:
                 stub.kill()
-                stub.wait()
-        matches = 12 * count
-        rate = matches / wall
-        print(f"| {count} | {matches} | {wall:.1f} | {rate:.1f} | {rate * seconds / count:.0%} |", flush=True)
+            matches = 12 * count
+            rate = matches / wall
+            print(f"| {count} | {matches} | {wall:.1f} | {rate:.1f} | {rate * seconds / count:.0%} |", flush=True)
 
 
 def units() -> None:
@@ -192,6 +188,12 @@ def units() -> None:
         with timed() as spent:
             leased = [match for _ in range(10) for match in store.lease(20, 600)]
         print(f"leasing, in twenties: {spent.us(len(leased))}")
+        coordinator = Coordinator(store, tickets, Nowhere(), Estimates(), environment(), "scale")
+        coordinator.tick(hand_out=False)  # announces itself and pins the environment
+        with timed() as spent:
+            for _ in range(20):
+                coordinator.tick(hand_out=False)
+        print(f"looking at it all without handing anything out: {spent.us(20)}".removesuffix(", a match"))
         with timed() as spent:
             issued = [tickets.issue(match) for match in leased]
         print(f"signing: {spent.us(len(leased))}")
@@ -214,6 +216,22 @@ def units() -> None:
                 client.lpush("results", body)
             used = client.info("memory")["used_memory"] - before
             print(f"Redis: {used / len(issued):.0f} bytes a match that waits for the recorder")
+
+
+class Nowhere(Publisher):
+    """A broker to which nothing is published."""
+
+    def __init__(self) -> None:
+        pass
+
+    def remembers(self) -> bool:
+        return True
+
+    def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
+        pass
+
+    def cancel(self, tournaments: Sequence[int]) -> None:
+        pass
 
 
 class Spent:
@@ -249,7 +267,7 @@ def messages_of(store: Store, issued: list[tuple[Ticket, MatchTask]]) -> Iterato
     executor.close()
     for start in range(0, len(issued), 10):
         listed = [
-            {"ticket": ticket.to_json(), "result": result_to_json(results[ticket.match_id])}
+            {"ticket": ticket.to_json(), "result": result_to_json(results[ticket.id])}
             for ticket, _ in issued[start : start + 10]
         ]
         yield json.dumps({"kind": "result", "worker": "w", "results": listed, "failures": [], "unplayed": []})

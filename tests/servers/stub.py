@@ -12,7 +12,7 @@ from tournament.environment import environment
 from tournament.results import MatchResult
 from tournament.wire import MatchTask, game_result, result_to_json
 from workers.app import PLAY, make_app, redis_client
-from workers.tasks import RedisBroker
+from workers.tasks import Broker
 from workers.tickets import Chunk, match_queue
 from workers.worker import Announcer, announcing
 
@@ -27,7 +27,7 @@ def played(task: MatchTask) -> MatchResult:
 
 def main(url: str, slots: int, seconds: float) -> None:
     app = make_app(url)
-    broker, here = RedisBroker(app, redis_client(url)), environment()
+    broker, here = Broker(app, redis_client(url)), environment()
     name = f"{socket.gethostname()}:stub"
 
     def play(message: list[dict[str, Any]]) -> None:

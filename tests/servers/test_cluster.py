@@ -34,7 +34,7 @@ from tournament.store import Store
 from workers.app import make_app, redis_client
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
-from workers.tasks import RedisBroker
+from workers.tasks import Broker
 from workers.tickets import source_key
 
 
@@ -254,7 +254,7 @@ def test_a_killed_worker_leaves_no_bot_alive_and_its_match_is_played_by_another(
 @pytest.mark.parametrize("connected", [True, False])
 def test_a_result_waits_for_a_redis_that_is_away(private_redis: PrivateRedis, connected: bool) -> None:
     app = make_app(private_redis.url)
-    broker = RedisBroker(app, redis_client(private_redis.url))
+    broker = Broker(app, redis_client(private_redis.url))
     if connected:
         broker.tell({"kind": "alive"})
     private_redis.kill()
