@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -21,13 +20,11 @@ class HouseBot:
     Attributes:
         name: its name in contests.
         version: the version that its file states.
-        file: the file's name in this package.
         code: the file's bytes.
     """
 
     name: str
     version: int
-    file: str
     code: bytes
 
 
@@ -47,9 +44,4 @@ def house_bot(name: str) -> HouseBot:
     version = _VERSION.search(code.decode())
     if version is None:
         raise ValueError(f"{file} states no version: expected a line `VERSION = 1`")
-    return HouseBot(name, int(version[1]), file, code)
-
-
-def house_bots() -> Iterator[HouseBot]:
-    """Yields all house bots, from the weakest to the strongest."""
-    return map(house_bot, NAMES)
+    return HouseBot(name, int(version[1]), code)

@@ -15,17 +15,11 @@ _USAGE: Final = typer.BadParameter.__mro__[1]
 """The base of all errors in how a command was called; Typer gives it no name of its own."""
 
 _EXTRAS: Final = {
-    "numpy": "ratings",
-    "scipy": "ratings",
-    "fastapi": "server",
-    "jinja2": "server",
-    "segno": "server",
-    "uvicorn": "server",
-    "celery": "distributed",
-    "psycopg": "distributed",
-    "redis": "distributed",
+    "ratings": {"numpy", "scipy"},
+    "server": {"fastapi", "jinja2", "segno", "uvicorn"},
+    "distributed": {"celery", "psycopg", "redis"},
 }
-"""The extra of `pyproject.toml` that brings a module which the plain package lacks."""
+"""The extras of `pyproject.toml`, and the modules that they bring."""
 
 
 def line_of(error: Exception) -> str | None:
@@ -36,7 +30,7 @@ def line_of(error: Exception) -> str | None:
         return _usage(error)
     if isinstance(error, ModuleNotFoundError):
         module = (error.name or "").partition(".")[0]
-        extra = _EXTRAS.get(module)
+        extra = next((extra for extra, modules in _EXTRAS.items() if module in modules), None)
         return extra and f"this needs {module}: install the extra `{extra}`"
     if isinstance(error, OSError):
         return None if error.filename is None else f"{error.filename}: {error.strerror}"

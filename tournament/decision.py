@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tournament.cards import Card
-from tournament.deal import Action
-from tournament.game import Game, acts_in
+from tournament.deal import BID, Action, Phase
+from tournament.game import BID_CODE, Game, acts_in
 from tournament.observation import LENGTH_BYTES, QuestionReader, QuestionWriter
 from tournament.replay import GameRecord, Player
 from tournament.rules import Limits, Rules
@@ -138,7 +139,6 @@ def decision_at(
     """
     if place is None:
         place = _place_of_fault(record)
-    answers = _answers(record.play_again())
     game = Game(record.rules, record.seed)
     writer = QuestionWriter(game)
     asked: list[list[Asked]] = [[] for _ in range(record.rules.players)]
@@ -146,24 +146,22 @@ def decision_at(
     while faults and faults[0].act < 0:
         fault = faults.pop(0)
         game.load_fault(fault.seat, fault.kind)
-    legal = game.advance()
-    while legal:
+    while legal := game.advance():
         deal, last = game.deal, game.dealt[-1]
         assert deal is not None
         here = last.number, last.attempt, acts_in(deal)
         faulted = bool(faults) and (faults[0].deal, faults[0].attempt, faults[0].act) == here
-        index = None if faulted else legal.index(answers[here])
+        index = None if faulted else _index_of(record.acts[len(game.acts) :], deal.phase, legal)
         question = writer.question(deal.seat, 0, deal.phase, legal)[LENGTH_BYTES:]
         asked[deal.seat].append(Asked(*here, question, index))
         if here == place:
             seat = deal.seat
             random_seed = random_seeds[seat] if random_seeds else None
             return Decision(record.rules, limits, seat, record.players[seat], random_seed, tuple(asked[seat]))
-        if faulted:
+        if index is None:
             game.fault(deal.seat, faults.pop(0).kind)
         else:
-            game.act_legal(legal[index or 0])
-        legal = game.advance()
+            game.act_legal(legal[index])
     raise ValueError(f"nobody had a choice in deal {place[0]}/{place[1]} at act {place[2]}")
 
 
@@ -183,15 +181,10 @@ def _place_of_fault(record: GameRecord) -> tuple[int, int, int]:
     return found[0].deal, found[0].attempt, found[0].act
 
 
-def _answers(game: Game) -> dict[tuple[int, int, int], Action]:
-    """Returns every act of a finished game by deal, attempt and the number of acts before it."""
-    found: dict[tuple[int, int, int], Action] = {}
-    for dealt in game.dealt:
-        deal = dealt.deal
-        acts: list[Action] = [*deal.bids]
-        if deal.discards:
-            acts.append(deal.discards)
-        acts += [card for trick in deal.tricks for card in trick.cards]
-        acts += deal.trick
-        found |= {(dealt.number, dealt.attempt, number): act for number, act in enumerate(acts)}
-    return found
+def _index_of(acts: bytes, phase: Phase, legal: Sequence[Action]) -> int:
+    """Returns which of the legal actions the acts of a game go on with."""
+    codes = (
+        bytes(action) if isinstance(action, tuple) else bytes([action | BID_CODE if phase is BID else action])
+        for action in legal
+    )
+    return next(index for index, code in enumerate(codes) if acts.startswith(code))
