@@ -22,7 +22,7 @@ def exposition(store: Store) -> str:
 
 
 def _tournaments(shown: dict[int, Gauges]) -> Iterator[str]:
-    yield from _head("smear_matches", "gauge", "Matches of running and paused tournaments by state.")
+    yield from _head("smear_matches", "gauge", "Matches by state, of tournaments that go on or have failed matches.")
     for number, each in shown.items():
         for state, count in each.matches.items():
             yield f'smear_matches{{tournament="{number}",state="{state}"}} {count}'

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, exists, func, select, update
 
 from tournament.models import MatchState, TournamentState
 from tournament.store_database import FAULT, MATCH, TOURNAMENT, VOID, Database, clock
@@ -38,7 +38,7 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """What a running or paused tournament looks like at one moment.
+    """What a tournament looks like at one moment.
 
     Attributes:
         matches: their number by state.
@@ -116,13 +116,15 @@ def cancelled_since(database: Database, seconds: float) -> list[int]:
 
 
 def gauges(database: Database, *, now: float | None = None) -> dict[int, Gauges]:
-    """Returns the figures of all running and paused tournaments whose results are not held back, at one moment."""
-    states = (TournamentState.RUNNING, TournamentState.PAUSED)
+    """Returns the figures of the tournaments that run, are paused or have ended with failed matches, at one moment.
+
+    Those whose results are held back are left out.
+    """
+    goes_on = TOURNAMENT.c.state.in_((TournamentState.RUNNING, TournamentState.PAUSED))
+    failed = exists().where(MATCH.c.tournament_id == TOURNAMENT.c.id, MATCH.c.state == MatchState.FAILED)
     with database.read() as connection:
         moment = clock(connection) if now is None else now
-        query = select(TOURNAMENT.c.id, TOURNAMENT.c.last_order).where(
-            TOURNAMENT.c.state.in_(states), TOURNAMENT.c.held_at.is_(None)
-        )
+        query = select(TOURNAMENT.c.id, TOURNAMENT.c.last_order).where(goes_on | failed, TOURNAMENT.c.held_at.is_(None))
         found = connection.execute(query.order_by(TOURNAMENT.c.id)).all()
         return {row.id: _gauges(connection, row.id, row.last_order, moment) for row in found}
 

@@ -55,6 +55,14 @@ def test_the_metrics_say_how_a_tournament_stands(store: Store) -> None:
     assert found["smear_lease_overdue_seconds", label, ""] >= 40
 
 
+def test_failed_matches_raise_their_alarm_after_the_end_too(store: Store) -> None:
+    tournament = started(store, count=2)
+    (leased,) = store.lease(1, 600)
+    store.fail(leased.id, leased.attempt, "no memory", max_losses=1)
+    assert store.tournament(tournament).state == "finished"
+    assert read(exposition(store))["smear_matches", str(tournament), "failed"] == 1
+
+
 def test_what_is_held_back_or_over_is_not_shown(store: Store) -> None:
     held, over = started(store), started(store)
     play_all(store, over)
