@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -18,7 +16,7 @@ from dashboard.site import Site, SiteDep, row_id
 from dashboard.web import csv_text, download
 from tournament import tokens
 from tournament.models_people import InviteKind
-from tournament.people import SiteOptions
+from tournament.people import SiteOptions, names_of
 from tournament.store import NotFound, StoreError, WrongState
 
 if TYPE_CHECKING:
@@ -126,7 +124,7 @@ def add_accounts(
     request: Request, site: SiteDep, visitor: OrganiserDep, names: Annotated[str, Form()] = ""
 ) -> Response:
     """Make accounts, a name a line or the first column of CSV, and give back a file with a link for each."""
-    listed = [row[0].strip() for row in csv.reader(io.StringIO(names)) if row and row[0].strip()]
+    listed = names_of(names.splitlines())
     if len(listed) > MAX_CAP:
         raise HTTPException(422, f"{len(listed)} names: expected at most {MAX_CAP} at a time.")
     try:
@@ -134,16 +132,9 @@ def add_accounts(
     except (StoreError, ValueError) as error:
         raise HTTPException(422, str(error)) from error
     base = door_of(request).base(request)
-    rows = [
-        (name, _claim_link(site, base, account, visitor.account_id)) for name, account in zip(listed, made, strict=True)
-    ]
+    codes = (site.store.hand_over(account, by=visitor.account_id) for account in made)
+    rows = [(name, f"{base}/join/{code}") for name, code in zip(listed, codes, strict=True)]
     return download(csv_text(("name", "link"), rows), "claim-links.csv", "text/csv; charset=utf-8")
-
-
-def _claim_link(site: Site, base: str, account_id: int, by: int) -> str:
-    code = tokens.new_code(os.urandom)
-    site.store.invite(code, InviteKind.ACCOUNT, by=by, account_id=account_id)
-    return f"{base}/join/{code}"
 
 
 @router.post("/admin/accounts/{account_id}/replace", name="replace_tokens")
@@ -153,8 +144,7 @@ def replace_tokens(request: Request, site: SiteDep, visitor: OrganiserDep, accou
     if account_id == visitor.account_id:
         raise HTTPException(409, "Your own tokens you change on your account's page.")
     site.store.revoke_all(account_id, by=visitor.account_id)
-    code = tokens.new_code(os.urandom)
-    site.store.invite(code, InviteKind.ACCOUNT, by=visitor.account_id, account_id=account_id)
+    code = site.store.hand_over(account_id, by=visitor.account_id)
     return _link_page(request, site, code, f"{account.name} gets a new token with this link; the old ones have ended.")
 
 

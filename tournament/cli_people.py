@@ -13,15 +13,17 @@ from typing import Annotated, Any, Final
 import typer
 
 from tournament import tokens
-from tournament.cli_common import Refused, out, print_json
+from tournament.cli_common import Refused, notes, out, print_json
 from tournament.cli_run import Db, Json, open_store
 from tournament.models_people import InviteKind
+from tournament.people import names_of
 from tournament.settings import Settings
 from tournament.store import Store
 
 app = typer.Typer(no_args_is_help=True, help="Accounts: add, list, rename, replace a token, erase.")
 
 HOUR_S: Final = 3600.0
+_LOOPBACK: Final = "http://127.0.0.1:8000"
 
 Base = Annotated[
     str | None, typer.Option(help="Address that links begin with (default: TOURNAMENT_PUBLIC_URL, else loopback).")
@@ -41,9 +43,11 @@ def add(
     if (name is None) == (csv_file is None):
         raise Refused("contestant add: expected a name, or --csv and a file")
     names = [name] if name is not None else _names(csv_file)
+    base = _base(base)
     with closing(open_store(db)) as store:
         made = _kept(lambda: store.add_accounts(names, by=None))
-        rows = [(each, _link(store, base, account)) for each, account in zip(names, made, strict=True)]
+        codes = (store.hand_over(account, by=None) for account in made)
+        rows = [(each, f"{base}/join/{code}") for each, code in zip(names, codes, strict=True)]
     if links is None:
         for each, link in rows:
             out.print(f"{each}: {link}", markup=False)
@@ -100,7 +104,7 @@ def replace(who: Who, base: Base = None, db: Db = None) -> None:
     with closing(open_store(db)) as store:
         account = store.find_account(who)
         store.revoke_all(account.id, by=None)
-        out.print(_link(store, base, account.id), markup=False)
+        out.print(f"{_base(base)}/join/{store.hand_over(account.id, by=None)}", markup=False)
 
 
 @app.command()
@@ -126,7 +130,7 @@ def _names(path: Path | None) -> list[str]:
     assert path is not None
     try:
         with sys.stdin if str(path) == "-" else path.open(encoding="utf-8-sig", newline="") as file:
-            return [row[0].strip() for row in csv.reader(file) if row and row[0].strip()]
+            return names_of(file)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise Refused(f"{path}: cannot be read: {error}") from None
 
@@ -138,12 +142,8 @@ def _kept(change: Callable[[], Any]) -> Any:
         raise Refused(str(error)) from None
 
 
-def _link(store: Store, base: str | None, account_id: int) -> str:
-    code = tokens.new_code(os.urandom)
-    store.invite(code, InviteKind.ACCOUNT, by=None, account_id=account_id)
-    return f"{_base(base)}/join/{code}"
-
-
 def _base(base: str | None) -> str:
-    public = Settings.from_environment(os.environ).public_url
-    return (base or public or "http://127.0.0.1:8000").rstrip("/")
+    base = base or Settings.from_environment(os.environ).public_url
+    if not base:
+        notes.print(f"Links begin with {_LOOPBACK}: for others give --base and the address that `serve` printed.")
+    return (base or _LOOPBACK).rstrip("/")

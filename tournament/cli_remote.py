@@ -53,6 +53,7 @@ def submit(
         str | None, typer.Option(help="The server's address (default: the one joined).", show_default=False)
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait for the verdict.")] = True,
+    save: Annotated[Path | None, typer.Option(help="Write the last probe's replay document to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
 ) -> None:
     """Submit a bot and wait for its verdict: exit status 0 accepted, 1 not, 3 the check failed through the server."""
@@ -75,6 +76,9 @@ def submit(
             notes.print(f"submission {found['id']}: {line}", markup=False)
         time.sleep(POLL_S)
         found = _asked(lambda: remote.ask(path))
+    if save is not None and found["probes"]:
+        probe = _asked(lambda: remote.ask(f"{path}/probes/{len(found['probes'])}"))
+        save.write_text(json_module.dumps(probe) + "\n", encoding="utf-8", newline="\n")
     if json:
         print_json(found)
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
@@ -16,6 +17,19 @@ SCOPES: Final = {
     Role.ORGANISER: frozenset({Scope.READ, Scope.SUBMIT, Scope.ORGANISE}),
 }
 """The most that a token of an account of each role may be used for."""
+
+
+def names_of(lines: Iterable[str]) -> list[str]:
+    """Returns the names in the first column of CSV; a line above them that says so is no name.
+
+    >>> names_of(["Ada", "", '"Cy, Team",x@example'])
+    ['Ada', 'Cy, Team']
+    >>> names_of(["Name,mail", "Ada,a@example"])
+    ['Ada']
+    """
+    names = [row[0].strip() for row in csv.reader(lines) if row and row[0].strip()]
+    heading = len(names) > 1 and names[0].casefold() in ("name", "names", "display name", "team")
+    return names[1:] if heading else names
 
 
 @dataclass(frozen=True, slots=True)

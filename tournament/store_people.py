@@ -7,6 +7,7 @@ written to the audit log in the same transaction, by numbers and never by names,
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -108,6 +109,16 @@ class People(Tokens):
             values = {"hash": _code_hash(code), "kind": kind, "account_id": account_id, "cap": cap, "ends_at": ends_at}
             connection.execute(insert(INVITE).values(**values, created_at=clock(connection)))
             note(connection, by, f"make {kind} code", f"account {account_id}" if account_id else "site", f"cap {cap}")
+
+    def hand_over(self, account_id: int, *, by: int | None) -> str:
+        """Makes the code with which its owner takes over an account, in place of the one before, and returns it.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        code = tokens.new_code(os.urandom)
+        self.invite(code, InviteKind.ACCOUNT, by=by, account_id=account_id)
+        return code
 
     def invites(self) -> list[InviteInfo]:
         """Returns the codes that are good for something, newest first."""

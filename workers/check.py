@@ -23,6 +23,7 @@ from workers.referee import Referee, SeatedBot, Seating, read_timings
 PROBE_DEALS: Final = 4
 """Deals of a probe (replay format, Seeds: games outside a schedule)."""
 
+_LIMITS: Final = ("loading", "slowest decision", "game", "memory")
 _OWN_LINE: Final = re.compile(r'File "([^"]+)", line (\d+)|\(([^()]+), line (\d+)\)')
 
 
@@ -171,6 +172,7 @@ def check_bot(
                 _add_use(use, "loading" if stage is Stage.LOADS else broken, report.measured, report.limit)
             break
     line = own_line(report, candidate[1]) if report else None
+    use = {name: use[name] for name in _LIMITS if name in use}
     return CheckResult(stage, report, line, log, use, tuple(documents), deal_cpu_s, cpu_s)
 
 

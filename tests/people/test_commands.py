@@ -79,15 +79,21 @@ def test_an_organiser_claims_three_join_submit_read_their_verdicts_and_repair(
         for who, bot, words in (
             ("ada", "syntax", ("upload checks", "line 2")),
             ("bob", "crash", ("probe", "line 5: exception: ZeroDivisionError", "about to divide", "What to do")),
-            ("eve", "hang", ("probe", "timeout-cpu", "What to do")),
+            ("eve", "hang", ("probe", ": timeout-cpu: ", 'File "bot.py", line', "What to do")),
         ):
             file = tmp_path / f"{bot}_bot.py"
             file.write_bytes(BOTS[bot])
-            refused = run(who, "submit", str(file), "--name", bot)
+            probe = tmp_path / f"{bot}.json"
+            refused = run(who, "submit", str(file), "--name", bot, "--save", str(probe))
             assert refused.exit_code == 1, refused.output
             assert "Not accepted" in refused.stdout
             for word in words[1:]:
                 assert word in refused.stdout
+            assert json.loads(probe.read_text("utf-8"))["result"]["fault"]["kind"] in (
+                "load",
+                "exception",
+                "timeout-cpu",
+            )
             file.write_bytes(BOTS["good"])
             repaired = run(who, "submit", str(file), "--name", bot, "--json")
             assert repaired.exit_code == 0, repaired.output
@@ -154,7 +160,7 @@ def test_a_busy_server_says_so(
 
 
 def test_contestants_are_added_in_bulk_renamed_replaced_and_erased(store: Store, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "class.csv").write_text("\ufeffAda,a@example\r\n=Bob,b@example\r\n\r\n", "utf-8")
+    (tmp_path / "class.csv").write_text("\ufeffName,mail\r\nAda,a@example\r\n=Bob,b@example\r\n\r\n", "utf-8")
     added = run(
         "org",
         "contestant",
@@ -172,6 +178,7 @@ def test_contestants_are_added_in_bulk_renamed_replaced_and_erased(store: Store,
     assert [row[0] for row in rows] == ["name", "Ada", "'=Bob"]
     assert rows[1][1].startswith("http://host/join/")
     assert store.find_invite(rows[1][1]) is not None
+    assert "for others give --base" in run("org", "contestant", "link").output
     again = run("org", "contestant", "add", "ADA")
     assert "is taken" in str(again.exception)
     assert run("org", "contestant", "rename", "ada", "Countess").exit_code == 0
