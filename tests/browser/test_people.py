@@ -124,7 +124,7 @@ def test_an_organiser_claims_three_join_submit_read_their_verdicts_and_repair(
     for name, bot, words in (
         ("Ada", "syntax", ("Not accepted", "line 2")),
         ("Bob", "crash", ("probe: stopped here", "line 5: exception: ZeroDivisionError", "about to divide")),
-        ("Eve", "hang", ("probe: stopped here", "timeout-cpu", "What to do")),
+        ("Eve", "hang", ("probe: stopped here", "timeout-cpu", 'File "bot.py", line', "What to do")),
     ):
         with person() as page:
             join(page, link, name)
