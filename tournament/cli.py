@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from bdb import BdbQuit
+from collections.abc import Callable
 from io import TextIOWrapper
 
 import typer
@@ -30,16 +31,18 @@ def make_app(command: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     parts = [cli_bots.app, cli_play.app, cli_remote.app, cli_worker.app]
+    functions: tuple[Callable[..., None], ...] = ()
     if command not in LIGHT:
         from tournament import cli_bench, cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
 
         parts += [cli_compare.app, cli_run.app, cli_servers.app]
+        functions = cli_ratings.rate, cli_ratings.sprt, cli_bench.bench
         app.add_typer(cli_contest.app, name="contest", rich_help_panel=CONTESTS)
         app.add_typer(cli_people.app, name="contestant", rich_help_panel=CONTESTS)
-        for function in (cli_ratings.rate, cli_ratings.sprt, cli_bench.bench):
-            app.command(rich_help_panel=TOURNAMENTS)(function)
     for part in parts:
         app.registered_commands += part.registered_commands
+    for function in functions:
+        app.command(rich_help_panel=TOURNAMENTS)(function)
     return app
 
 
