@@ -106,24 +106,35 @@ def _engine(run: Run) -> Iterator[Line]:
 
 
 def _view(run: Run) -> Iterator[Line]:
-    for fields, what in ((bench_core.LOOK_AT_NOTHING, "with a view"), (bench_core.LOOK_AT_ALL, "all fields read")):
-        yield from _beside(run, _modes(what, partial(bench_core.views, fields=fields)), {"open_spiel_text": ">= 1"})
+    nothing, everything = bench_core.LOOK_AT_NOTHING, bench_core.LOOK_AT_ALL
+    for fields, shuffled, what, aim in (
+        (nothing, False, "with a view", ">= 1"),
+        (everything, False, "all fields read", ">= 1"),
+        (nothing, True, "a view, every shuffle", ""),
+    ):
+        rounds = partial(bench_core.views, fields=fields, shuffled=shuffled)
+        yield from _beside(run, _modes(what, rounds), {"open_spiel_text": aim})
 
 
 def _decision(run: Run) -> Iterator[Line]:
     bare: dict[int, list[float]] = {1: [], 2: [], 4: []}
     ours: dict[int, list[float]] = {2: [], 4: []}
+    acts: dict[int, list[float]] = {2: [], 4: []}
     with Sandbox(numpy=False) as sandbox:
         for _ in range(2 * run.rounds):
             for peers, found in bare.items():
                 found.append(matches.round_trip_s(peers))
             for rules in (matches.TWO, matches.FOUR):
-                ours[rules.players].append(matches.question_s(sandbox, rules))
+                cost = matches.play(sandbox, rules)
+                ours[rules.players].append(cost.cpu_s / cost.asked)
+                acts[rules.players].append(cost.cpu_s / cost.acts)
     for seats, aim in ((2, "<= 2.6"), (4, "<= 3")):
         name, value = f"sandboxed question in a whole game, {seats} seats", _micro(ours[seats])
-        yield Line(name, value, f"bare pipe round trip, {_micro(bare[1])}", _ratio(ours[seats], bare[1]), aim)
+        alone = f"bare pipe round trip, {_micro(bare[1])}"
+        yield Line(name, value, alone, _ratio(ours[seats], bare[1]), aim)
         against = f"bare round trips with {seats} processes in turn, {_micro(bare[seats])}"
         yield Line(name, value, against, _ratio(ours[seats], bare[seats]))
+        yield Line(f"an act, forced ones too, {seats} seats", _micro(acts[seats]), alone, _ratio(acts[seats], bare[1]))
 
 
 def _rate(run: Run) -> Iterator[Line]:
