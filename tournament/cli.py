@@ -30,7 +30,7 @@ def make_app(command: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    parts = [cli_bots.app, cli_play.app, cli_remote.app, cli_worker.app]
+    parts = [cli_bots.app, cli_play.app, cli_remote.app]
     functions: tuple[Callable[..., None], ...] = ()
     if command not in LIGHT:
         from tournament import cli_bench, cli_compare, cli_contest, cli_people, cli_ratings, cli_run, cli_servers
@@ -39,7 +39,7 @@ def make_app(command: str = "") -> typer.Typer:
         functions = cli_ratings.rate, cli_ratings.sprt, cli_bench.bench
         app.add_typer(cli_contest.app, name="contest", rich_help_panel=CONTESTS)
         app.add_typer(cli_people.app, name="contestant", rich_help_panel=CONTESTS)
-    for part in parts:
+    for part in (*parts, cli_worker.app):
         app.registered_commands += part.registered_commands
     for function in functions:
         app.command(rich_help_panel=TOURNAMENTS)(function)
