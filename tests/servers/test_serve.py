@@ -14,8 +14,19 @@ from urllib.error import URLError
 import pytest
 import yaml
 
-from tests.servers.cluster import PASSWORDS, ROOT, SIGNING_KEY, Cluster, Program, access_list, make_tournament, wait_for
+from tests.servers.cluster import (
+    PASSWORDS,
+    PATIENCE_S,
+    ROOT,
+    SIGNING_KEY,
+    Cluster,
+    Program,
+    access_list,
+    make_tournament,
+    wait_for,
+)
 from tests.servers.finder import PrivateRedis, free_port, missing, redis_program
+from tournament.lock import CoordinatorLock
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR
 from workers.heartbeat import VARIABLE
@@ -63,6 +74,27 @@ def test_serve_goes_on_with_what_was_running_and_a_second_one_takes_over(
         assert second.term() == 0
         line = next(json.loads(line) for line in second.text().splitlines() if '"match"' in line)
         assert {"tournament", "match", "attempt"} <= set(line)
+
+
+def test_a_run_beside_serve_leaves_its_matches_to_it_and_plays_them_when_it_is_killed(
+    tmp_path: Path, programs: list[Program]
+) -> None:
+    database, port = str(tmp_path / "tournament.db"), free_port()
+    options = ["--jobs", "1", "--db", database]
+    programs.append(Program(["serve", "--port", str(port), *options], {}, tmp_path / "serve.log"))
+    wait_for(lambda: get(port, "/healthz"), "the site")
+    wait_for(lambda: CoordinatorLock(Path(database)).holder() == programs[0].process.pid, "serve to hold the lock")
+    command = ["run", "simple", "random", "--rounds", "40", "--seed", "x", *options]
+    programs.append(Program(command, {}, tmp_path / "run.log"))
+    with Store(database) as store:
+        wait_for(lambda: store.tournaments() and store.counts(1).finished > 2, "some results")
+        serve, run = programs
+        assert '"match"' in serve.text(), "serve plays them"
+        assert "plays the matches of this database; this shows its progress" in run.text()
+        serve.kill()
+        assert run.process.wait(PATIENCE_S) == 0
+        assert store.counts(1).finished == 40
+        assert {match.losses for match in store.matches(1)} == {0}
 
 
 def secret_files(folder: Path, values: dict[str, str]) -> dict[str, Path]:
