@@ -84,9 +84,7 @@ def _play_sandboxed(found: list[LocalBot], task: MatchTask) -> tuple[dict[str, A
     def listen(game: Game, seat: int, bot: SeatedBot) -> None:
         log = bot.log()
         if len(log) > heard[seat]:
-            last = game.dealt[-1] if game.dealt else None
-            place = (last.number, last.attempt, acts_in(last.deal)) if last else (1, 1, 0)
-            prints[place].append((seat, log[heard[seat] :]))
+            prints[_now(game)].append((seat, log[heard[seat] :]))
             heard[seat] = len(log)
 
     with closing(local_sandbox()) as sandbox:
@@ -98,6 +96,17 @@ def _play_sandboxed(found: list[LocalBot], task: MatchTask) -> tuple[dict[str, A
         for report in result.reports
     ]
     return document(task.record(result.seating, result.acts, faults)), prints, errors
+
+
+def _now(game: Game) -> tuple[int, int, int]:
+    """Returns deal and attempt that the last question belongs to, and how many acts had been made after it."""
+    if not game.dealt:
+        return 1, 1, 0
+    last = game.dealt[-1]
+    faulted = any((fault.deal, fault.attempt, fault.act) == (last.number, last.attempt, 0) for fault in game.faults)
+    if len(game.dealt) > 1 and not acts_in(last.deal) and not faulted:
+        last = game.dealt[-2]  # the answer ended a deal, and the next one lies there already
+    return last.number, last.attempt, acts_in(last.deal)
 
 
 def _play_in_process(found: list[LocalBot], task: MatchTask, secret: str) -> tuple[dict[str, Any], Prints, list[str]]:

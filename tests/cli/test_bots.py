@@ -93,10 +93,23 @@ def test_thrown_in_deals_are_counted_and_shown_when_asked_for(command: Command) 
     assert "Deal 2" not in deal
 
 
-def test_a_thrown_in_deal_in_which_a_bot_prints_is_shown(command: Command) -> None:
-    Path("talking.py").write_text("class Bot:\n    def bid(self, view):\n        print('weak')\n        return 0\n")
-    shown = command("play", "talking.py", "random", "--seed", "a", "--redeal-limit", "2")[1]
-    assert shown.count("| weak") == shown.count("  thrown in\n") == 2
+@pytest.mark.parametrize(("answer", "thrown_in"), [("0", 3), ("0 if view.attempt < 2 else 1 / 0", 1)], ids=str)
+def test_what_a_bot_prints_stands_in_its_deal_a_thrown_in_one_too(
+    command: Command, answer: str, thrown_in: int
+) -> None:
+    bot = (
+        f"class Bot:\n    def bid(self, view):\n        print('holds', *map(str, view.hand))\n        return {answer}\n"
+    )
+    Path("talking.py").write_text(f"{bot}    def play(self, view):\n        return view.legal[0]\n")
+    shown = command("play", "talking.py", "random", "--seed", "a", "--redeal-limit", "3")[1]
+    hands = {"♣": "C", "♦": "D", "♥": "H", "♠": "S", "10": "T"}
+    for sign, letter in hands.items():
+        shown = shown.replace(sign, letter)
+    deals = shown.split("\nDeal ")[1:]
+    assert sum("  thrown in\n" in deal for deal in deals) == thrown_in
+    for deal in deals:
+        held = re.findall(r"^ +0 talking:1 +((?:\w\w ?){6})$", deal, re.MULTILINE)
+        assert held == re.findall(r"\| holds (.+)$", deal, re.MULTILINE)
 
 
 def test_suits_are_letters_where_the_console_has_no_signs_for_them(tmp_path: Path) -> None:
