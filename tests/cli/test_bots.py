@@ -16,6 +16,7 @@ from tournament.cli_common import RulesOptions
 from tournament.rules import GameName
 from workers.sandbox.plain import PlainSandbox
 
+ROOT = Path(__file__).parents[2]
 Command = Callable[..., tuple[int, str]]
 
 BOT = """
@@ -41,6 +42,10 @@ class Bot:
             raise ValueError("bell \x07 \x1b]0;title\x07 \r over \u202e")
         return view.legal[0]
 """
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture
@@ -115,7 +120,7 @@ def test_what_a_bot_prints_stands_in_its_deal_a_thrown_in_one_too(
 def test_suits_are_letters_where_the_console_has_no_signs_for_them(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tournament", "play", "random", "simple", "--seed", "s"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONIOENCODING": "cp1252"},
+        cwd=tmp_path, env={**environment(), "PYTHONIOENCODING": "cp1252"},
         capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -192,6 +197,25 @@ def test_reproduce_writes_cards_as_people_do(command: Command) -> None:
     said = command("reproduce", "probe.json", "--bot", "faulty.py")[1]
     assert re.search(r"^  hand +\(\w\w(, \w\w)+\)$", said, re.MULTILINE)
     assert "Card(" not in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("reproduce", "decision.json", "--bot", "stop.py"), ("play", "stop.py", "simple", "--seed", "s", "--debug")],
+    ids=["reproduce", "play"],
+)
+def test_the_debugger_stops_in_the_code_of_the_bot(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "decision.json").write_bytes((ROOT / "tests" / "bots_guide" / "decision.json").read_bytes())
+    (tmp_path / "stop.py").write_text(
+        "class Bot:\n    def bid(self, view):\n        return view.legal[-1]\n"
+        "    def play(self, view):\n        seen = 41\n        breakpoint()\n        return view.legal[0]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tournament", *arguments],
+        cwd=tmp_path, env=environment(), input="p seen + 1\nq\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "-> return view.legal[0]\n(Pdb) 42\n" in done.stdout
+    assert done.returncode == 130, "the debugger was left"
 
 
 # All of them ---------------------------------------------------------------------------------------------------------
