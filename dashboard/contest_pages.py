@@ -365,7 +365,7 @@ def run_contest(
         ACTS[act](Act(site.store, info, visitor.account_id, form, _house(request)))
     except NotFound as error:
         raise HTTPException(404, f"There is {error}.") from error
-    except WrongState as error:
+    except (WrongState, contest.NotReady) as error:
         raise HTTPException(409, str(error)) from error
     except (StoreError, ValueError) as error:
         raise HTTPException(422, str(error)) from error

@@ -359,7 +359,10 @@ def repeat(
         worst = Verdict.SAME
         with closing(Players(jobs or core_count())) as players:
             orders = [each for each in open_orders(store) if each.match.tournament_id == info.id and not each.out]
-            for found in settle(store, orders, players.executor(), socket.gethostname(), environment_here):
+            for found in settle(store, orders, players.executor, socket.gethostname(), environment_here):
                 notes.print(f"match {found.number}: {found.verdict} {found.text}", markup=False)
                 worst = worst if found.verdict is Verdict.SAME else found.verdict
+                count -= 1
+        if count > 0:
+            notes.print(f"Left to the server that plays the matches of this database: {count}.")
     raise typer.Exit(0 if worst is Verdict.SAME else 1)

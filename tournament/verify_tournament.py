@@ -75,7 +75,7 @@ class _Settings:
     without: tuple[int, ...]
     commitment: str
     secret: str | None
-    results: str | None
+    results: str
 
 
 @dataclass(slots=True)
@@ -128,13 +128,13 @@ def _verify(folder: _Folder) -> Iterator[Finding]:
         except (_Bad, OSError) as error:
             yield Finding(subject, Answer.WRONG, _why(error))
     found = results_digest(digests)
-    if settings.results not in (None, found):
+    if settings.results != found:
         yield Finding("digest of all results", Answer.WRONG, f"{settings.results}, expected {found}")
     else:
         yield Finding("digest of all results", Answer.FOLLOWS, found)
     if strange := sorted(each.name for each in folder.iterdir() if each.name not in FILES):
         yield Finding("other files", Answer.OPEN, f"no part of an export: {', '.join(strange)[:300]}")
-    for subject in ("disqualifications", "voids", "who stands behind an owner's number"):
+    for subject in ("name, clocks", "which are house bots", "disqualifications, voids", "who stands behind an owner"):
         yield Finding(subject, Answer.OPEN, "the organiser's word")
 
 
@@ -152,6 +152,16 @@ def _settings(path: _Folder) -> _Settings:
     if data.get("format") != FORMAT:
         raise _Bad(f"format {data.get('format')!r:.60}, expected {FORMAT!r}")
     try:
+        texts = [seeds.entrant_text(each["bot"], each["version"]) for each in data["entrants"]]
+        if texts != sorted(set(texts)):
+            raise ValueError("entrants: expected them sorted, each once")
+        numbers = {number for number, _ in data["schedule"]}
+        for number in (*data["without_result"], *(void["match"] for void in data["voids"])):
+            if number not in numbers:
+                raise ValueError(f"match {number!r:.60} is not in the schedule")
+        for each in data["disqualifications"]:
+            if each["entrant"] not in texts:
+                raise ValueError(f"{each['entrant']!r:.60} is disqualified and no entrant")
         return _Settings(
             rules=Rules.from_dict(data["rules"]),
             rounds=_typed(data["rounds"], int),
@@ -162,7 +172,7 @@ def _settings(path: _Folder) -> _Settings:
             without=tuple(_typed(number, int) for number in data["without_result"]),
             commitment=_typed(data["commitment"], str),
             secret=None if data["secret"] is None else _typed(data["secret"], str),
-            results=data.get("results"),
+            results=_typed(data["results"], str),
         )
     except KeyError as error:
         raise _Bad(f"{error} is missing") from None
@@ -181,7 +191,8 @@ def _entrant(place: int, data: dict[str, Any], whole: dict[str, Any]) -> Entrant
     text = seeds.entrant_text(name, version)
     reasons = [each["reason"] for each in whole["disqualifications"] if each["entrant"] == text]
     sha256, owner, order = data["sha256"], _typed(data["owner"], int), _typed(data["upload_order"], int)
-    return EntrantInfo(place, name, version, sha256, owner, order, data["house"] is True, next(iter(reasons), None))
+    house = _typed(data["house"], bool)
+    return EntrantInfo(place, name, version, sha256, owner, order, house, next(iter(reasons), None))
 
 
 def _commitment(settings: _Settings) -> Finding:

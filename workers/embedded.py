@@ -123,7 +123,8 @@ def _play(store: FittingStore, executor: LocalExecutor, stop: threading.Event) -
                 if is_drawn(store.tournament(played.match.tournament_id), played.match.key):
                     order_repeats(store, played.match.tournament_id, [played.match.number])
             if not run.busy:
-                for found in settle(store, left_to_us(store)[:REPEATS], executor, socket.gethostname(), store.here):
+                orders = left_to_us(store)[:REPEATS]
+                for found in settle(store, orders, lambda: executor, socket.gethostname(), store.here):
                     logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
                 stop.wait(WAIT_S)
     finally:

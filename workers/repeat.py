@@ -55,14 +55,18 @@ def left_to_us(store: Store) -> list[Order]:
 
 
 def settle(
-    store: Store, orders: Sequence[Order], executor: LocalExecutor, host: str, here: Callable[[], Environment]
+    store: Store,
+    orders: Sequence[Order],
+    executor: Callable[[], LocalExecutor],
+    host: str,
+    here: Callable[[], Environment],
 ) -> Iterator[Repeated]:
     """Plays matches again here, on the trusted worker: once if nobody else did, and twice more where one differs.
 
     Args:
         store: where they are recorded, and what comes of it.
         orders: what is to be played again; what somebody else has taken meanwhile is left to him.
-        executor: plays them.
+        executor: gives what plays them, once something is to be played.
         host: the name of this machine.
         here: finds out its environment; under another one a match would differ through nobody's fault, and is left.
     """
@@ -70,9 +74,12 @@ def settle(
         return
     name, offered = COORDINATOR + host, here()
     taken = [each for order in orders if (each := _take(store, order, name, offered)) is not None]
+    if not taken:
+        return
+    playing = executor()
     hashes = {player.sha256 for each in taken for player in each.task.players}
     sources = {sha256: store.source(sha256) for sha256 in hashes if sha256 is not None}
-    again = _play([each.task for each in taken if each.order.digests is None], sources, executor)
+    again = _play([each.task for each in taken if each.order.digests is None], sources, playing)
     for each in taken:
         repeated, by = each.order.digests, each.order.given_to
         if repeated is None:
@@ -82,7 +89,7 @@ def settle(
             repeated, by = _digests(found), name
         trusted: list[Documents] = []
         if repeated != _digests(each.recorded):
-            twice = _play([replace(each.task, attempt=attempt) for attempt in (1, 2)], sources, executor)
+            twice = _play([replace(each.task, attempt=attempt) for attempt in (1, 2)], sources, playing)
             if len(twice) < 2:
                 continue
             trusted = [twice[key] for key in sorted(twice)]
@@ -169,7 +176,7 @@ def watch_repeats(store: Store, executor: Callable[[], LocalExecutor], host: str
         try:
             if orders := left_to_us(store)[:_AT_ONCE]:
                 with closing(executor()) as playing:
-                    for found in settle(store, orders, playing, host, environment_here):
+                    for found in settle(store, orders, lambda: playing, host, environment_here):
                         logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
         except SandboxFailure as failure:
             logger.error("nothing is played again here: %s", failure)  # noqa: TRY400  # its text says what to do

@@ -115,7 +115,7 @@ HERE = {"engine": "e", "python": "p", "modules": []}
 
 
 def settled(store: Store, odd: Mapping[int, int] = {}) -> list[Repeated]:  # never written to
-    return list(settle(store, left_to_us(store), Changing(store, odd), "here", lambda: HERE))
+    return list(settle(store, left_to_us(store), lambda: Changing(store, odd), "here", lambda: HERE))
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_a_difference_is_settled_by_the_trusted_worker_and_told_of_the_one_who_a
     assert answer_order(played, 1, "other", ["changed", "changed"])
     assert not answer_order(played, 1, "other", digests(played, 1))
     (order,) = left_to_us(played)
-    assert not list(settle(played, [order], Failing(), "here", lambda: HERE))
+    assert not list(settle(played, [order], Failing, "here", lambda: HERE))
     assert left_to_us(played) == []  # for as long as the trusted worker may take
     executor = Changing(played, {})
-    (found,) = settle(played, [replace(order, tries=2)], executor, "here", lambda: HERE)
+    (found,) = settle(played, [replace(order, tries=2)], lambda: executor, "here", lambda: HERE)
     assert (found.verdict, executor.played) == (Verdict.WORKER, 2)
     assert found.text == "who repeated it (first tests, again other)"
     (kept,) = repeats(played, 1)
@@ -240,7 +240,7 @@ def test_what_was_played_under_another_environment_is_left(played: Store) -> Non
     order_repeats(played, 1, [1])
     (order,) = open_orders(played)
     strange = replace(order, environment={**HERE, "python": "q"})
-    assert not list(settle(played, [strange], Changing(played, {}), "here", lambda: HERE))
+    assert not list(settle(played, [strange], lambda: Changing(played, {}), "here", lambda: HERE))
     assert repeats(played, 1) == []
 
 

@@ -14,6 +14,7 @@ from tests.store.play import PARTNERS, THREE, TWO, entrants, migrated, new, play
 from tournament.export import export_tournament
 from tournament.replay import digest, to_line
 from tournament.rules import Rules
+from tournament.seeds import commitment
 from tournament.verify_tournament import Answer, Finding, verify_export
 
 
@@ -204,6 +205,17 @@ def test_another_secret_rule_owner_or_source_is_found(export: Path) -> None:
         ({"final_order": "elo"}, "final order"),
         ({"anchor": "bot2"}, "ratings"),
         ({"results": "0" * 64}, "digest of all results"),
+        ({"secret": "another", "commitment": commitment("another")}, "games"),
+        ({"results": None}, "tournament.json"),
+        ({"entrants": [*settings["entrants"], settings["entrants"][-1]]}, "tournament.json"),
+        ({"entrants": settings["entrants"][::-1]}, "tournament.json"),
+        ({"entrants": [{**settings["entrants"][0], "house": True}, *settings["entrants"][1:]]}, "final order"),
+        ({"entrants": [{**settings["entrants"][0], "house": "no"}, *settings["entrants"][1:]]}, "tournament.json"),
+        ({"voids": [{"match": 99, "reason": "x"}]}, "tournament.json"),
+        ({"without_result": [99]}, "tournament.json"),
+        ({"disqualifications": []}, "final order"),
+        ({"disqualifications": [{"entrant": "nobody:1", "reason": "x"}]}, "tournament.json"),
+        ({"without_result": [1]}, "games"),
         ({"format": "other"}, "tournament.json"),
         ({"rounds": "two"}, "tournament.json"),
     ):
