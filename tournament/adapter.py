@@ -74,7 +74,7 @@ class SeatAdapter:
             limits: the limits that the view shows.
             seat: the seat.
             passes_through: exceptions that are not the bot's: Ctrl-C and leaving the debugger, in one process.
-            writer: the referee's half, if it is in this process: `decide` then does without questions.
+            writer: the referee's half, if it is in this process: `reader.look` then does without questions.
         """
         self.reader = QuestionReader(rules, limits, seat, writer)
         self._limits = limits
@@ -140,18 +140,16 @@ class SeatAdapter:
         Raises:
             BotError: of kind exception, memory, invalid or illegal.
         """
-        runtime = self._runtime
-        if runtime.uses_clock:
-            runtime.decision_cpu_s = time.thread_time()
         number, kind, legal, view = self.reader.read(question)
-        return number, self._choose(kind, legal, view)
+        return number, self.choose(kind, legal, view)
 
-    def decide(self, kind: Phase, legal: Sequence[Action]) -> int:
-        """Asks the bot as `answer` does, without a question: for a referee in this process.
+    def choose(self, kind: Phase, legal: bytes | Sequence[Action], view: View) -> int:
+        """Asks the bot, with a view that this seat's reader has made.
 
         Args:
             kind: BID, DISCARD or PLAY.
-            legal: the engine's legal actions.
+            legal: the legal actions, as the reader or the engine gives them.
+            view: what the bot is handed.
 
         Returns:
             The index of the answer in the legal actions.
@@ -162,9 +160,6 @@ class SeatAdapter:
         runtime = self._runtime
         if runtime.uses_clock:
             runtime.decision_cpu_s = time.thread_time()
-        return self._choose(kind, legal, self.reader.look(kind, legal))
-
-    def _choose(self, kind: Phase, legal: bytes | Sequence[Action], view: View) -> int:
         try:
             if kind is PLAY:
                 return self._card_index(self._bot.play(view), view)

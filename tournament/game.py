@@ -210,8 +210,7 @@ class Game:
         if self.deal is None:
             self.start()
         while self.outcome is None:
-            deal = self.deal
-            assert deal is not None
+            deal: Deal = self.deal  # type: ignore[assignment]  # begun by now
             legal = deal.legal()
             if self.house and deal.seat in self.house:
                 self.act_legal(house_action(deal, legal))
@@ -237,8 +236,7 @@ class Game:
 
     def act_legal(self, action: Action) -> None:
         """Carries out a legal action of the seat to act, unchecked."""
-        deal = self.deal
-        assert deal is not None
+        deal: Deal = self.deal  # type: ignore[assignment]  # `advance` has begun one
         phase = deal.phase
         deal.act_legal(action)
         if phase is PLAY:

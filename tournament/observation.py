@@ -66,7 +66,10 @@ class QuestionWriter:
             legal: the legal actions in their order.
         """
         actions = bytes(chain.from_iterable(legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
-        events = self.events(seat)
+        acts, sent, pending = self._acts, self._sent, self._pending
+        events = pending[seat] + acts[sent[seat] :]  # as `events`, without a call
+        pending[seat] = b""
+        sent[seat] = len(acts)
         return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
 
     def events(self, seat: int) -> bytes:

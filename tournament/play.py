@@ -212,7 +212,7 @@ class Decisions:
                     generator.switch_to(seat)
                 adapter.enter()
                 try:
-                    index = adapter.decide(deal.phase, legal)
+                    index = adapter.choose(deal.phase, legal, adapter.reader.look(deal.phase, legal))
                 except BotError as error:
                     if self._raise_faults:
                         raise

@@ -1,6 +1,7 @@
 """The adapter: what a bot answers becomes an index, and whatever else it does becomes a fault of the right kind."""
 
 import random
+import re
 import sys
 from collections.abc import Iterator
 from textwrap import dedent
@@ -325,7 +326,10 @@ def test_whatever_a_bot_raises_is_an_exception(phase: Phase, expression: str, me
 def test_memory_that_runs_out_has_its_own_kind() -> None:
     for phase, method in METHODS.items():
         error = fault_of(phase, "exec('raise MemoryError')")
-        assert (error.kind, error.text) == (FaultKind.MEMORY, f"out of memory in {method}\n")
+        assert error.kind is FaultKind.MEMORY
+        first, _, trace = error.text.partition("\n")
+        assert first == f"out of memory in {method}"
+        assert re.search(rf'^  File "bot.py", line \d+, in {method}$', trace, re.MULTILINE), "and where"
 
 
 @pytest.mark.parametrize("method", ["bid", "play"])

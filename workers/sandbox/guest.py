@@ -212,7 +212,7 @@ def serve(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog
     read, write, pack = os.read, os.write, ANSWER.pack
     pending = log.pending
     _load(request_fd, answer_fd, adapter, log)
-    answer = adapter.answer
+    understand, choose = adapter.reader.read, adapter.choose
     write(answer_fd, READY)
     while True:
         data = read(request_fd, _READ_BYTES)
@@ -224,7 +224,8 @@ def serve(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog
         if missing > 0:
             data += _read_exactly(request_fd, missing)
         try:
-            frame = pack(*answer(data[2:]))
+            number, kind, legal, view = understand(data[2:])
+            frame = pack(number, choose(kind, legal, view))
         except BotError as error:
             frame = encode_error(data[2] | data[3] << 8, error.kind, error.text)
         if pending:
