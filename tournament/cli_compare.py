@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tournament import seeds
-from tournament.cli_common import BOTS, LocalBot, Refused, RulesOptions, find_bots, notes, out, secret_of, with_rules
+from tournament.cli_common import (
+    BOTS,
+    LocalBot,
+    Refused,
+    RulesOptions,
+    counted,
+    find_bots,
+    notes,
+    out,
+    secret_of,
+    with_rules,
+)
 from tournament.cli_run import Jobs, Players, core_count, duration
 from tournament.results import MatchResult, pair_scores
 from tournament.rules import Limits, Rules
@@ -66,26 +77,24 @@ def compare(
     with closing(Players(jobs)) as players:
         per_match_s = players.expected_s(found, rules) * plan.games_per_match / jobs
         notes.print(
-            f"{rules.mode}: about {expected} matches, {duration(expected * per_match_s)} with {jobs} jobs; "
-            f"at most {cap} matches.",
-            markup=False,
+            f"{rules.mode}: about {counted(expected, 'match')}, {duration(expected * per_match_s)} with "
+            f"{counted(jobs, 'job')}; at most {counted(cap, 'match')}."
         )
         try:
             faults = _play(plan, comparison, players)
         except SandboxRefused as failure:
             players.without_sandbox(str(failure))
             faults = _play(plan, comparison, players)
-    out.print(comparison.line(), markup=False)
+    out.print(comparison.line())
     for text, count in sorted(faults.items()):
-        out.print(f"{text} faulted {count} times", markup=False)
+        out.print(f"{text} faulted {'once' if count == 1 else f'{count} times'}")
     first, second = found[0].text, found[1].text
     out.print(
         {
             "better": f"{first} is better than {second}.",
             "not better": f"{first} is not better than {second} by {elo1:g} Elo.",
-            "undecided": f"Undecided: the cap of {cap} matches came first.",
-        }[str(comparison.decision)],
-        markup=False,
+            "undecided": f"Undecided: the cap of {counted(cap, 'match')} came first.",
+        }[str(comparison.decision)]
     )
     raise typer.Exit(EXIT_CODES[str(comparison.decision)])
 
@@ -168,7 +177,7 @@ def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, in
                 comparison.add(number, plan.score(waiting.pop(number)))
         if comparison.matches - told >= TELL_EVERY:
             told = comparison.matches
-            notes.print(comparison.line(), markup=False)
+            notes.print(comparison.line())
     return faults
 
 

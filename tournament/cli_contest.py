@@ -14,7 +14,17 @@ import typer
 from rich.table import Table
 
 from tournament import contest, seeds
-from tournament.cli_common import Demands, Refused, RulesOptions, house_entrants, notes, out, print_json, with_rules
+from tournament.cli_common import (
+    Demands,
+    Refused,
+    RulesOptions,
+    counted,
+    house_entrants,
+    notes,
+    out,
+    print_json,
+    with_rules,
+)
 from tournament.cli_run import Db, Jobs, Json, Players, core_count, duration, open_store
 from tournament.contest import Plan
 from tournament.final_order import FinalOrder
@@ -146,15 +156,16 @@ def plan(
     if json:
         print_json({"bots": len(entrants), "waiting": waiting, **{n: getattr(found, n) for n in found.__slots__}})
         return
-    out.print(f"{len(entrants)} bots; {waiting} submissions wait for their verdicts.")
+    out.print(f"{counted(len(entrants), 'bot')}; {counted(waiting, 'submission')} without a verdict yet.")
     out.print(forecast_text(found))
 
 
 def forecast_text(found: Forecast) -> str:
     """Says a forecast in a sentence."""
     return (
-        f"{found.rounds} rounds, {found.matches} matches, {found.games} games: about {duration(found.expected_s)} on "
-        f"{found.cores} cores; {duration(found.worst_s)} if every bot uses up every clock in the longest games."
+        f"{counted(found.rounds, 'round')}, {counted(found.matches, 'match')}, {counted(found.games, 'game')}: about "
+        f"{duration(found.expected_s)} on {counted(found.cores, 'core')}; {duration(found.worst_s)} if every "
+        "bot uses up every clock in the longest games."
     )
 
 
@@ -214,7 +225,7 @@ _mover("continue", TournamentState.RUNNING, "Go on after a pause.")
 def cancel(tournament: TheId, db: Db = None) -> None:
     """Cancel a tournament: what is not played stays unplayed."""
     with _opened(db) as store:
-        out.print(f"{store.cancel(tournament)} matches are not played any more.")
+        out.print(f"Not played any more: {counted(store.cancel(tournament), 'match')}.")
 
 
 @app.command()
@@ -247,14 +258,14 @@ def void(
     with _opened(db) as store:
         for number in numbers:
             store.void(tournament, number, reason)
-    out.print(f"{len(numbers)} matches are played again.")
+    out.print(f"Played again: {counted(len(numbers), 'match')}.")
 
 
 @app.command()
 def retry(tournament: TheId, db: Db = None) -> None:
     """Play matches again that failed through our fault."""
     with _opened(db) as store:
-        out.print(f"{store.retry(tournament)} matches are played again.")
+        out.print(f"Played again: {counted(store.retry(tournament), 'match')}.")
 
 
 @app.command()
@@ -354,7 +365,9 @@ def repeat(
         count = contest.repeat_sample(store, info.id, numbers or (), share=share)
         since = store.now() - ALIVE_S
         if not here and any(worker.slots and worker.seen_at > since for worker in store.workers()):
-            out.print(f"{count} matches are played again by other workers than before; the page of the contest tells.")
+            out.print(
+                f"Other workers play {counted(count, 'match')} again; the page of the contest tells how that ends."
+            )
             return
         worst = Verdict.SAME
         with closing(Players(jobs or core_count())) as players:

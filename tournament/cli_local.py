@@ -13,7 +13,7 @@ from typing import Final, Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tournament import seeds
-from tournament.cli_common import LocalBot, Refused, notes, say_plain
+from tournament.cli_common import LocalBot, Refused, counted, notes, say_plain
 from tournament.lock import CoordinatorLock
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.replay import GameRecord, document, to_line
@@ -149,7 +149,9 @@ def _play(
             if not others:
                 return written
             if not waited:
-                notes.print(f"{others} matches are played by another process, or come back from it within minutes.")
+                notes.print(
+                    f"Another process plays {counted(others, 'match')}; what it leaves comes back within minutes."
+                )
             waited = True
             progress.refresh()
             time.sleep(WATCH_S)
@@ -221,7 +223,7 @@ class _Progress:
         self._bar.update(self._task, completed=self._done, description=text)
         if self._bar.disable and (self._told == 0 or self._done - self._told >= self._total / 10):
             self._told = self._done
-            notes.print(f"{self._done} of {self._total} matches; last {text}")
+            notes.print(f"{self._done} of {counted(self._total, 'match')}; last {text}")
 
 
 def _result_text(played: Played) -> str:

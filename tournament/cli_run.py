@@ -22,6 +22,7 @@ from tournament.cli_common import (
     LocalBot,
     Refused,
     RulesOptions,
+    counted,
     find_bots,
     notes,
     out,
@@ -130,9 +131,12 @@ def _run(
         layers = players.executor().layers or frozenset()
         if lacking := missing(demanded, layers):
             raise Refused(f"this tournament is not played here: {lacking} (tournament doctor says what to do)")
-        notes.print(f"{rules.mode}: {match_count} matches, {games} games, about {duration(seconds)} with {jobs} jobs.")
+        notes.print(
+            f"{rules.mode}: {counted(match_count, 'match')}, {counted(games, 'game')}, about {duration(seconds)} with "
+            f"{counted(jobs, 'job')}."
+        )
         new = NewTournament(
-            name=f"{rules.mode} {len(found)} bots", rules=rules, rounds=rounds, secret=secret,
+            name=f"{rules.mode} {counted(len(found), 'bot')}", rules=rules, rounds=rounds, secret=secret,
             environment={**environment(), **demanded, "layers": sorted(layers)},
         )  # fmt: skip
         entrants = [
@@ -274,7 +278,7 @@ def _say_end(store: Store, tournament_id: int, *, as_json: bool) -> None:
     _print_standings(store, tournament_id, as_json=as_json)
     info, counts = store.tournament(tournament_id), store.counts(tournament_id)
     if counts.failed:
-        notes.print(f"{counts.failed} matches failed through our fault and count for nobody.", style="red")
+        notes.print(f"Through our fault {counted(counts.failed, 'match')} failed; nobody is charged.", style="red")
     if info.secret_is_out:
         notes.print(f"The secret is {info.secret}")
     if counts.failed:

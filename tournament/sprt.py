@@ -29,6 +29,8 @@ FEW_RESULTS: Final = 25
 ASSUMED_VARIANCE: Final = {"cutthroat/2": (0.030, 0.078), "cutthroat/3": (0.009, 0.026), "wisconsin/4": (0.041, 0.1)}
 """Variance of a match score between similar and between unlike bots, measured: only what is announced (for similar
 bots) and the default cap (`CAP_FACTOR` times the length for unlike ones) hang on it."""
+REACH_KNOWN: Final = 16
+"""So many matches that are not split show how far from even a match can come out (docs/decisions/0022)."""
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 GAME_SCORES: Final = (0.0, 0.5, 1.0)
 
@@ -114,7 +116,9 @@ def elo_of(score: float) -> float | None:
     return -400 * log10(1 / score - 1) + 0.0 if 0 < score < 1 else None
 
 
-def exact_llr(values: Floats, counts: Floats, score0: float, score1: float) -> Floats:
+def exact_llr(
+    values: Floats, counts: Floats, score0: float, score1: float, *, possible: NDArray[np.bool_] | None = None
+) -> Floats:
     """Return log-likelihood ratios of mean `score1` over `score0`, each maximised over all distributions on `values`.
 
     Args:
@@ -122,13 +126,30 @@ def exact_llr(values: Floats, counts: Floats, score0: float, score1: float) -> F
         counts: (..., classes) how often each came.
         score0: Mean under H0, between 0 and 1.
         score1: Mean under H1.
+        possible: (..., classes) the scores that the distributions may hold, 1/2 among them; all if left out.
     """
     filled = np.where(counts > 0, counts, EMPTY_CLASS)
+    if possible is not None:
+        values, filled = np.where(possible, values, 0.5), np.where(possible, filled, 0.0)
     ratio = np.zeros(filled.shape[:-1])
     for sign, score in ((1, score0), (-1, score1)):
         theta = tilt(values - score, filled)
         ratio += sign * (filled * np.log1p(theta[..., None] * (values - score))).sum(axis=-1)
     return ratio
+
+
+def within_reach(values: Floats, counts: Floats, score0: float, score1: float) -> NDArray[np.bool_]:
+    """Return which match scores can be expected, as `exact_llr` takes them.
+
+    Once `REACH_KNOWN` matches were not split: those no further from 1/2 than a score that came, to either side. Before,
+    and where a hypothesis lies beyond them: all. On many classes a few matches are never enough to rule out a score
+    that has not come yet; a test would wait for them long after it has seen how much scores spread.
+    """
+    away = np.abs(values - 0.5).round(9)  # rounded, so that a score and its mirror image are equally far
+    unsplit = np.where(away > 0, counts, 0).sum(axis=-1)
+    farthest = np.where(counts > 0, away, 0).max(axis=-1)
+    known = (unsplit >= REACH_KNOWN) & (farthest > max(abs(score0 - 0.5), abs(score1 - 0.5)))
+    return np.asarray(away <= np.where(known, farthest, 0.5)[..., None])
 
 
 def tilt(offsets: Floats, weights: Floats) -> Floats:
@@ -377,7 +398,9 @@ class Comparison:
         self._waiting[number] = score
         while not self.over and (self.matches + 1) in self._waiting:
             self.counts[self._waiting.pop(self.matches + 1)] += 1
-            self.llr = float(exact_llr(self._values, np.array(self.counts, dtype=float), *self._scores))
+            counts = np.array(self.counts, dtype=float)
+            possible = within_reach(self._values, counts, *self._scores)
+            self.llr = float(exact_llr(self._values, counts, *self._scores, possible=possible))
             self.decision = self.test.decide(self.llr)
 
     def estimate(self) -> tuple[float | None, float | None, float | None]:
@@ -399,7 +422,8 @@ class Comparison:
             gap = f"Elo {_bound_text(elo)} ({_bound_text(low)} to {_bound_text(high)})"
         stopped = " at stopping" if self.decision is not Decision.UNDECIDED else ""
         bounds = f"{self.test.lower:.2f} … {self.test.upper:.2f}"
-        return f"{self.matches} matches, {gap}{stopped}, LLR {self.llr:+.2f} in {bounds}: {self.decision}"
+        matches = "1 match" if self.matches == 1 else f"{self.matches} matches"
+        return f"{matches}, {gap}{stopped}, LLR {self.llr:+.2f} in {bounds}: {self.decision}"
 
 
 def _bound_text(elo: float | None) -> str:

@@ -23,6 +23,7 @@ from tournament.sprt import (
     llr_of,
     score_stats,
     tilt,
+    within_reach,
 )
 
 TWO = 4
@@ -107,6 +108,37 @@ def test_a_match_is_counted_once_and_its_score_is_checked() -> None:
     for number, score in ((1, 2), (0, 2), (2, 5), (2, -1)):
         with pytest.raises(ValueError, match="match"):
             running.add(number, score)
+
+
+@pytest.mark.parametrize(
+    ("unsplit", "score1", "reach"),
+    [(15, 0.53, (0, 24)), (16, 0.53, (7, 17)), (16, 0.7, (7, 17)), (16, 0.71, (0, 24)), (16, 0.75, (0, 24))],
+)
+def test_scores_beyond_those_that_came_count_until_enough_matches_were_not_split(
+    unsplit: int, score1: float, reach: tuple[int, int]
+) -> None:
+    counts = np.zeros(25)
+    counts[[7, 12, 14]] = 1, 90, unsplit - 1
+    possible = np.flatnonzero(within_reach(np.arange(25) / 24, counts, 0.5, score1))
+    assert (possible[0], possible[-1], len(possible)) == (*reach, reach[1] - reach[0] + 1)
+
+
+def test_scores_out_of_reach_leave_the_ratio_of_those_within() -> None:
+    values, counts = np.arange(25) / 24, np.zeros(25)
+    counts[8:17] = 1, 0, 9, 2, 40, 3, 12, 0, 2
+    found = exact_llr(values, counts, 0.5, 0.53, possible=within_reach(values, counts, 0.5, 0.53))
+    assert float(found) == pytest.approx(float(exact_llr(values[8:17], counts[8:17], 0.5, 0.53)), abs=1e-9)
+    assert float(found) != pytest.approx(float(exact_llr(values, counts, 0.5, 0.53)), abs=0.01)
+
+
+@pytest.mark.parametrize(("elo", "wrong"), [(0.0, 1), (20.0, -1)])
+def test_the_duel_of_similar_bots_is_decided_in_sixty_percent_of_the_fixed_test(elo: float, wrong: int) -> None:
+    """40 % of the matches split; decision 0022."""
+    noise = bench.noise_for(bench.DUEL, 0.4)
+    gap = bench.gap_for(bench.DUEL, noise, expected_score(elo))
+    decided, taken = bench.sprt_runs(np.random.default_rng(7), bench.DUEL, gap, noise, 600, 600, Hypotheses())
+    assert (decided == wrong).mean() < 0.08
+    assert taken.mean() < 0.6 * 139
 
 
 @pytest.mark.parametrize(("elo", "wrong"), [(0.0, 1), (20.0, -1)])
