@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -82,7 +82,7 @@ class Queue(Database):
         seconds: float,
         *,
         worker: str = "",
-        tournament_id: int | None = None,
+        tournaments: Collection[int] | None = None,
         now: float | None = None,
     ) -> list[LeasedMatch]:
         """Hands out queued matches of running tournaments, at most `limit`, in the order of the queue.
@@ -91,7 +91,7 @@ class Queue(Database):
             limit: how many at most.
             seconds: how long the lease lasts.
             worker: to whom.
-            tournament_id: only matches of this tournament.
+            tournaments: only matches of these; by default of all that run.
             now: the time; by default that of the database's clock.
         """
         running = select(TOURNAMENT.c.id).where(TOURNAMENT.c.state == TournamentState.RUNNING)
@@ -102,8 +102,8 @@ class Queue(Database):
             .limit(limit)
             .with_for_update(skip_locked=True, of=MATCH)
         )
-        if tournament_id is not None:
-            query = query.where(MATCH.c.tournament_id == tournament_id)
+        if tournaments is not None:
+            query = query.where(MATCH.c.tournament_id.in_(tournaments))
         with self.write() as connection:
             ids = list(connection.scalars(query))
             if not ids:
@@ -120,12 +120,7 @@ class Queue(Database):
                     worker=worker,
                     started_at=None,
                 )
-                .returning(
-                    *(
-                        MATCH.c[name]
-                        for name in ("id", "tournament_id", "number", "round", "key", "e0", "e1", "e2", "attempt")
-                    )
-                )
+                .returning(MATCH)
             )
             rows = {row.id: row for row in connection.execute(change)}
         return [
@@ -171,17 +166,15 @@ class Queue(Database):
 
         A match that loses its last one has failed; what a holder leaves behind counts as no loss.
         """
+        left = 0
+        with self.write() as connection:  # of its own: it locks matches, and no tournament before them
+            if gone := _gone(connection):
+                left = len(_requeue(connection, MATCH.c.lease_until.is_not(None), MATCH.c.worker.in_(gone), error=None))
         with self.write() as connection:
             moment = clock(connection) if now is None else now
-            gone = _gone(connection)
-            left = (
-                _requeue(connection, MATCH.c.lease_until.is_not(None), MATCH.c.worker.in_(gone), error=None)
-                if gone
-                else ()
-            )
             over = (MATCH.c.state == MatchState.LEASED, MATCH.c.lease_until < moment)
             found = connection.scalars(select(MATCH.c.tournament_id).distinct().where(*over)).all()
-            return len(left) + sum(
+            return left + sum(
                 self._lose(connection, tournament_id, over, "the lease ran out", max_losses, moment)
                 for tournament_id in sorted(found)
             )

@@ -209,7 +209,7 @@ class Coordinator:
         for mark in dict.fromkeys(fingerprint(each.environment) for each in running):
             group = [each for each in running if fingerprint(each.environment) == mark]
             if self._can_judge(group[0]):
-                published += self._top_up(group, slots.get(mark, 0), alone=len(group) == len(running))
+                published += self._top_up(group, slots.get(mark, 0))
         return published
 
     def _announce(self) -> None:
@@ -255,7 +255,7 @@ class Coordinator:
             logger.error("not coordinated here: %s", reason, extra={"tournament": tournament.id})
         return False
 
-    def _top_up(self, group: Sequence[Active], slots: int, *, alone: bool) -> int:
+    def _top_up(self, group: Sequence[Active], slots: int) -> int:
         """Leases and publishes until enough is in flight; nothing where nobody plays, or it would wait to no end."""
         if not slots:
             return 0
@@ -263,18 +263,11 @@ class Coordinator:
         mean_s = min(self._estimates.mean_s(each.id) for each in group)
         per_chunk = max(1, min(pace.chunk_matches, int(pace.chunk_s / mean_s)))
         want = max(pace.least_chunks, pace.chunks_per_slot * slots) * per_chunk - sum(each.leased for each in group)
-        published = 0
-        # One question for all keeps the order of the queue among tournaments of the same environment.
-        for tournament_id in [None] if alone else [each.id for each in group]:
-            if want > published:
-                matches = self._store.lease(want - published, pace.queue_lease_s, tournament_id=tournament_id)
-                # A tournament that was started since this look at all of them may want another environment.
-                strange = [match for match in matches if match.tournament_id not in {each.id for each in group}]
-                self._store.release((match.id, match.attempt) for match in strange)
-                matches = [match for match in matches if match not in strange]
-                self._publish(matches, match_queue(group[0].environment))
-                published += len(matches)
-        return published
+        if want <= 0:
+            return 0
+        matches = self._store.lease(want, pace.queue_lease_s, tournaments=[each.id for each in group])
+        self._publish(matches, match_queue(group[0].environment))
+        return len(matches)
 
     def _hand_out_repeats(self) -> None:
         """Sends what is to be played again to another worker than the one that played it, by a queue of its own."""

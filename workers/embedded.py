@@ -6,7 +6,6 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +15,6 @@ from tournament.repeat import is_drawn
 from tournament.store import Store
 from tournament.store_cluster import active, pin_environment
 from tournament.store_repeats import order_repeats
-from tournament.store_values import LeasedMatch
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
 from workers.repeat import left_to_us, settle
@@ -31,40 +29,31 @@ REPEATS: Final = 4
 logger = logging.getLogger(__name__)
 
 
-class FittingStore(Store):
-    """A store that hands out matches of tournaments only that are played under one environment."""
+class Fitting:
+    """Finds the running tournaments that are played under the environment of this process."""
 
-    def __init__(self, url: str, here: Environment, layers: Callable[[], frozenset[str]] = layers_here) -> None:
-        """Hands out what fits `here`; `layers` is asked for those of the sandbox when a tournament demands some."""
-        super().__init__(url)
+    def __init__(self, store: Store, here: Environment, layers: Callable[[], frozenset[str]] = layers_here) -> None:
+        """Compares with `here`; `layers` is asked for those of the sandbox when a tournament demands some."""
+        self._store = store
         self._here = here
         self._layers = layers
         self._found: frozenset[str] | None = None
         self._told: set[int] = set()
 
-    def lease(
-        self,
-        limit: int,
-        seconds: float,
-        *,
-        worker: str = "",
-        tournament_id: int | None = None,
-        now: float | None = None,
-    ) -> list[LeasedMatch]:
-        """Hands out queued matches of the running tournaments that fit, oldest tournament first."""
-        found: list[LeasedMatch] = []
-        for each in active(self):
+    def __call__(self) -> list[int]:
+        """Returns those that fit, and pins those that nobody has pinned yet; the log says once why others do not."""
+        fitting = []
+        for each in active(self._store):
             if not is_pinned(each.environment):
-                each = pin_environment(self, each, self.here())  # noqa: PLW2901  # the same one, as it is now
+                each = pin_environment(self._store, each, self.here())  # noqa: PLW2901  # the same one, as it is now
             here = self.here() if each.environment.get("demands") else self._here
-            if reason := difference(each.environment, here):
-                if each.id not in self._told:
-                    self._told.add(each.id)
-                    logger.error("not played here: %s", reason, extra={"tournament": each.id})
-                continue
-            if tournament_id in (None, each.id) and len(found) < limit:
-                found += super().lease(limit - len(found), seconds, worker=worker, tournament_id=each.id, now=now)
-        return found
+            reason = difference(each.environment, here)
+            if reason is None:
+                fitting.append(each.id)
+            elif each.id not in self._told:
+                self._told.add(each.id)
+                logger.error("not played here: %s", reason, extra={"tournament": each.id})
+        return fitting
 
     def here(self) -> Environment:
         """Returns the environment of this process, with the layers of its sandbox."""
@@ -93,8 +82,8 @@ def play_while(
         here: the environment of this process.
         layers: finds out which optional layers the sandbox has.
     """
-    fitting = FittingStore(str(database), here or environment(), layers)
-    with CoordinatorLock(database) as lock, closing(fitting) as store:
+    with CoordinatorLock(database) as lock, Store(str(database)) as store:
+        fitting = Fitting(store, here or environment(), layers)
         if not _my_turn(lock, stop):
             return
         threads = [threading.Thread(target=each, args=(stop,), name="beside") for each in beside]
@@ -102,7 +91,7 @@ def play_while(
             thread.start()
         while not stop.is_set():
             try:
-                _play(store, executor(), stop)
+                _play(store, fitting, executor(), stop)
             except SandboxFailure as failure:
                 logger.error("nothing is played here: %s", failure)  # noqa: TRY400  # its text says what to do
                 stop.wait()
@@ -113,8 +102,8 @@ def play_while(
             thread.join()
 
 
-def _play(store: FittingStore, executor: LocalExecutor, stop: threading.Event) -> None:
-    run = LocalRun(store, executor)
+def _play(store: Store, fitting: Fitting, executor: LocalExecutor, stop: threading.Event) -> None:
+    run = LocalRun(store, executor, fitting=fitting)
     try:
         while not stop.is_set():
             for played in run.step(WAIT_S):
@@ -124,7 +113,7 @@ def _play(store: FittingStore, executor: LocalExecutor, stop: threading.Event) -
                     order_repeats(store, played.match.tournament_id, [played.match.number])
             if not run.busy:
                 orders = left_to_us(store)[:REPEATS]
-                for found in settle(store, orders, lambda: executor, socket.gethostname(), store.here):
+                for found in settle(store, orders, lambda: executor, socket.gethostname(), fitting.here):
                     logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
                 stop.wait(WAIT_S)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,6 +42,7 @@ class LocalRun:
         store: Store,
         executor: LocalExecutor,
         tournament_id: int | None = None,
+        fitting: Callable[[], Collection[int]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Takes back what an earlier holder left leased.
@@ -50,12 +51,13 @@ class LocalRun:
             store: where the matches are.
             executor: who plays them.
             tournament_id: only the matches of this tournament; by default of all that run.
+            fitting: says which tournaments those are, if not all.
             clock: monotonic seconds.
         """
         self._clock = clock
         self._store = store
         self._executor = executor
-        self._tournament_id = tournament_id
+        self._fitting = fitting if tournament_id is None else lambda: [tournament_id]
         self._leased: dict[int, tuple[LeasedMatch, MatchTask]] = {}
         self._tasks = Tasks(store)
         self._sources: dict[str, BotSource] = {}
@@ -105,7 +107,8 @@ class LocalRun:
         free = self._executor.free
         if free <= 0:
             return
-        for match in self._store.lease(free, LEASE_S, worker=self._name, tournament_id=self._tournament_id):
+        wanted = self._fitting() if self._fitting else None
+        for match in self._store.lease(free, LEASE_S, worker=self._name, tournaments=wanted):
             task = self._tasks.of(match)
             for sha256 in {player.sha256 for player in task.players} - {None, *self._sources}:
                 self._sources[str(sha256)] = self._store.source(str(sha256))

@@ -17,7 +17,7 @@ from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_values import LeasedMatch
 from tournament.wire import MatchTask
-from workers.embedded import FittingStore, play_while
+from workers.embedded import Fitting, play_while
 from workers.local import LocalExecutor, MatchFailure
 from workers.sandbox.faults import SandboxFailure
 
@@ -148,11 +148,9 @@ def test_a_tournament_of_another_environment_is_left_alone_and_the_log_says_why(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = started(store), started(store)
-    with FittingStore(store.url, {**HERE, "python": "CPython 3.12.1"}) as other:
-        assert {match.tournament_id for match in other.lease(9, 60)} == {first, second}
-    store.take_back_all()
-    with FittingStore(store.url, HERE) as here, caplog.at_level(logging.ERROR):
-        assert here.lease(9, 60) == []
+    assert Fitting(store, {**HERE, "python": "CPython 3.12.1"})() == [first, second]
+    with caplog.at_level(logging.ERROR):
+        assert Fitting(store, HERE)() == []
     assert "not played here: CPython 3.11.9, expected CPython 3.12.1" in caplog.text
 
 
@@ -162,8 +160,7 @@ def test_a_tournament_that_demands_a_layer_is_played_where_it_is_and_the_log_say
     tournament = started(store)
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE tournament SET environment = ?", (json.dumps(demanding(["own-uid"])),))
-    with FittingStore(store.url, HERE, lambda: frozenset({"landlock"})) as bare, caplog.at_level(logging.ERROR):
-        assert bare.lease(9, 60) == []
+    with caplog.at_level(logging.ERROR):
+        assert Fitting(store, HERE, lambda: frozenset({"landlock"}))() == []
     assert "not played here: without own-uid, which is demanded of the sandbox" in caplog.text
-    with FittingStore(store.url, HERE, lambda: frozenset({"own-uid"})) as fitting:
-        assert {match.tournament_id for match in fitting.lease(9, 60)} == {tournament}
+    assert Fitting(store, HERE, lambda: frozenset({"own-uid"}))() == [tournament]

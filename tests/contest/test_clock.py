@@ -210,7 +210,7 @@ def bring_to(store: Store, state: State) -> int:
     elif state is State.PAUSED:
         store.set_state(tournament, State.PAUSED)
     elif state is State.FINISHED:
-        store.record([play(store, store.lease(1, 60, tournament_id=tournament)[0])])
+        store.record([play(store, store.lease(1, 60, tournaments=[tournament])[0])])
     return tournament
 
 

@@ -114,7 +114,7 @@ def add_tournament(store: Store, sample: Sample, secret: str = "demo") -> int:
     total = store.counts(tournament_id).planned
     rng = random.Random(secret)
     at = STARTED
-    for leased in store.lease(total - sample.leave, 60.0, worker="worker-1", tournament_id=tournament_id, now=STARTED):
+    for leased in store.lease(total - sample.leave, 60.0, worker="worker-1", tournaments=[tournament_id], now=STARTED):
         at += 1.5
         store.record([play_match(sample, store, tournament_id, leased, rng)], now=at)
     return tournament_id

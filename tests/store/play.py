@@ -73,7 +73,7 @@ def play(
 
 
 def play_all(store: Store, tournament_id: int, chunk: int = 7) -> None:
-    while leased := store.lease(chunk, 60, tournament_id=tournament_id):
+    while leased := store.lease(chunk, 60, tournaments=[tournament_id]):
         store.record(play(store, match, faults=match.number % 3 == 0) for match in leased)
 
 

@@ -24,7 +24,7 @@ def exported(store: Store, tournament: int, folder: Path) -> dict[str, bytes]:
 def play_in_disorder(store: Store, tournament: int, seed: int) -> None:
     """Plays the same matches by other workers, in another order, some of them twice, one of them voided."""
     chance = random.Random(seed)
-    while leased := store.lease(5, 60, now=5000, tournament_id=tournament):
+    while leased := store.lease(5, 60, now=5000, tournaments=[tournament]):
         results = [play(store, match, worker=f"worker {seed}", faults=match.number % 3 == 0) for match in leased]
         chance.shuffle(results)
         for result in results[: 1 + len(results) // 2]:

@@ -91,7 +91,7 @@ def test_the_order_of_recording_changes_nothing_but_the_order(store: Store) -> N
     seen = []
     for seed in range(2):
         tournament = started(store, 5)
-        leased = store.lease(10, 60, tournament_id=tournament)
+        leased = store.lease(10, 60, tournaments=[tournament])
         random.Random(seed).shuffle(leased)
         for match in leased:
             store.record([play(store, match)])

@@ -26,8 +26,8 @@ def test_only_running_tournaments_hand_out_matches(store: Store) -> None:
     store.set_state(paused, TournamentState.PAUSED)
     assert {match.tournament_id for match in store.lease(10, 60)} == {other}
     store.set_state(paused, TournamentState.RUNNING)
-    assert len(store.lease(10, 60, tournament_id=other)) == 0
-    assert len(store.lease(10, 60, tournament_id=paused)) == 3
+    assert len(store.lease(10, 60, tournaments=[other])) == 0
+    assert len(store.lease(10, 60, tournaments=[paused])) == 3
 
 
 def test_a_lease_that_is_over_goes_back_and_one_that_is_renewed_does_not(store: Store) -> None:
