@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -34,8 +34,8 @@ FINISHED_AGE_S = 600  # a recorded game changes only when it is made void, which
 class ReplayPart:
     """The part of the page that changes from step to step.
 
-    ``seatings`` says who sits where in each game of the match; ``rival`` is the same deal in the seating to compare
-    with as kind and token of each step, which begins to differ at the index ``differs``.
+    ``seatings`` says who sits where in each game of the match, and where the same deal is in it. ``rival`` is the same
+    deal in the seating to compare with as kind and token of each step, which begins to differ at the index ``differs``.
     """
 
     template: ClassVar[str] = "_replay.html"
@@ -43,7 +43,7 @@ class ReplayPart:
     match_id: str
     seating: int
     v: GameView
-    seatings: tuple[str, ...]
+    seatings: tuple[tuple[str, Place], ...]
     compare: int
     rival: tuple[tuple[str, str], ...]
     differs: int | None
@@ -103,7 +103,7 @@ def make_part(
     loaded: Mapping[int, LoadedGame],
     seating: int,
     place: Place,
-    seatings: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
     *,
     compare: int = 0,
     slowest_first: bool = False,
@@ -125,13 +125,12 @@ def make_part(
     if place.view is None and compare != seating and compare in loaded:
         rival = _tokens(loaded[compare].document, place)
     pairs = enumerate(zip(_tokens(document, place), rival, strict=False) if rival else ())
-    names = " – ".join(dict.fromkeys(bot_names(document)))
     return ReplayPart(
-        title=f"Deal {place.deal}, step {view.place.step}: {names}",
+        title=f"Deal {place.deal}, step {view.place.step}: {' – '.join(dict.fromkeys(bot_names(document)))}",
         match_id=match_id,
         seating=seating,
         v=view,
-        seatings=seatings,
+        seatings=tuple((words, _same_deal(loaded, number, view.place)) for number, words in enumerate(names, start=1)),
         compare=compare if rival else 0,
         rival=rival,
         differs=next((index for index, (mine, other) in pairs if mine != other), None),
@@ -141,6 +140,14 @@ def make_part(
         chart=game.chart,
         act=view.strip[view.place.step].act or 0,
     )
+
+
+def _same_deal(loaded: Mapping[int, LoadedGame], seating: int, place: Place) -> Place:
+    """Find a place in another game of the match: in its first attempt, or at the start, where it had no such deal."""
+    for there in (place, replace(place, attempt=1)):
+        if seating in loaded and deal_position(loaded[seating].document, there.deal, there.attempt) is not None:
+            return there
+    return Place(view=place.view)
 
 
 def _tokens(document: Document, place: Place) -> tuple[tuple[str, str], ...]:

@@ -131,7 +131,8 @@ class Site:
         try:
             info = self.store.tournament(tournament_id)
         except NotFound as error:
-            raise HTTPException(404, f"There is {error}.") from error
+            way_on = "" if tournament_id else " One that is made with “tournament run” or for a contest shows here."
+            raise HTTPException(404, f"There is {error}.{way_on}") from error
         return Contest(info, tuple(self.store.entrants(info.id)))
 
     def progress(self, tournament_id: int) -> Progress:

@@ -5,6 +5,7 @@ The games of CI are fifty; ``REPLAY_GAMES=1000`` plays as many as it says.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -130,6 +131,24 @@ def test_every_link_of_a_step_keeps_whose_hands_are_shown(many: tuple[TestClient
         steps = [link for link in re.findall(r'href="([^"]+)"', text) if "step=4" in link]
         assert steps
         assert all(f"hands={view}" in link for link in steps), steps
+
+
+def test_no_link_leads_into_a_deal_that_another_game_of_the_match_does_not_have(client: TestClient) -> None:
+    dead: list[str] = []
+    uneven = 0
+    for match in ("1-1", "1-2", "1-3", "2-1", "3-1"):
+        documents = [json.loads(line) for line in client.get(f"/matches/{match}.jsonl").text.splitlines()]
+        uneven += len({len(each["deals"]) for each in documents}) > 1
+        pages = [f"/matches/{match}"]
+        for seating, written in enumerate(documents, start=1):
+            last = written["deals"][-1]
+            pages.append(f"/games/{match}-{seating}/replay?deal={last['deal']}&attempt={last['attempt']}")
+        texts = [client.get(page).text for page in pages]
+        links = {link for text in texts for link in re.findall(r'href="(/games/[^"]+/replay[^"]*)"', text)}
+        own = {link for link in links if "step=" not in link}  # steps of a deal differ in their last parameter only
+        dead += [link for link in own if client.get(link.replace("&amp;", "&")).status_code != 200]
+    assert uneven > 2
+    assert dead == []
 
 
 def test_hidden_cards_are_hidden_in_the_strip_and_in_the_words_too() -> None:
