@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import time
 from contextlib import closing
 from pathlib import Path
@@ -105,10 +106,11 @@ def check(
     else:
         _print_check(candidate, found, modes)
         if found.report is not None and found.report.fault.act >= 0:
+            probe, mine = (shlex.quote(str(each)) for each in (save or "probe.json", bot))
             if save is None:
                 last = options_of(modes[len(found.documents) - 1])
-                out.print(f"To go there: tournament check {bot} {last} --seed {seed} --save probe.json")
-            out.print(f"       then: tournament reproduce {save or 'probe.json'} --bot {bot}")
+                out.print(f"To go there: tournament check {mine} {last} --seed {shlex.quote(seed)} --save {probe}")
+            out.print(f"       then: tournament reproduce {probe} --bot {mine}")
     raise typer.Exit(0 if found.accepted else 1)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -158,14 +159,17 @@ def test_a_check_ends_with_what_the_bot_used_whether_it_is_accepted_or_not(comma
 
 
 def test_the_commands_that_check_prints_lead_to_the_fault(command: Command) -> None:
-    Path("four.py").write_text(BOT.format(answer="None if view.rules.players == 3 and view.tricks else view.legal[0]"))
-    status, said = command("check", "four.py")
+    Path("at three").mkdir()
+    Path("at three/four.py").write_text(
+        BOT.format(answer="None if view.rules.players == 3 and view.tricks else view.legal[0]")
+    )
+    status, said = command("check", "at three/four.py", "--seed", "my seed")
     assert status == 1
     assert "Not accepted: a fault stopped the probe of cutthroat/3 in deal 1/1, act " in said
     assert "Without a fault: cutthroat/2.\nNot tried: wisconsin/4 (--game wisconsin).\n" in said
     first, second = re.findall(r": tournament (.+)$", said, re.MULTILINE)
-    assert command(*first.split())[0] == 1
-    assert "invalid: play answered None" in command(*second.split())[1]
+    assert command(*shlex.split(first))[0] == 1
+    assert "invalid: play answered None" in command(*shlex.split(second))[1]
 
 
 # reproduce -----------------------------------------------------------------------------------------------------------
