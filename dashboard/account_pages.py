@@ -13,7 +13,6 @@ from dashboard.auth import SubmitterDep, TokenPage, VisitorDep, door_of
 from dashboard.site import Site, SiteDep
 from tournament import tokens
 from tournament.people import SCOPES, Identity
-from tournament.store import NotFound, WrongState
 from tournament.tokens import Scope
 
 if TYPE_CHECKING:
@@ -80,10 +79,7 @@ def add_token(
 @router.post("/account/tokens/{token_id}/revoke", name="revoke_token")
 def revoke_token(site: SiteDep, visitor: SubmitterDep, token_id: str) -> Response:
     """End one of one's own tokens, with the sessions opened with it."""
-    try:
-        site.store.revoke_token(visitor.account_id, token_id, by=visitor.account_id)
-    except NotFound as error:
-        raise HTTPException(404, f"There is no token {token_id[:20]!r}.") from error
+    site.store.revoke_token(visitor.account_id, token_id, by=visitor.account_id)
     return _back(site)
 
 
@@ -103,13 +99,10 @@ def change_own_bot(site: Site, visitor: Identity, name: str, act: str) -> None:
     mine = [bot for bot in site.store.bots(name=name) if bot.account_id == visitor.account_id]
     if not mine or act not in ("withdraw", "return", "enter"):
         raise HTTPException(404, "There is no such bot of yours.")
-    try:
-        if act == "enter":
-            site.store.choose_entry(visitor.account_id, mine[0].id)
-        else:
-            site.store.withdraw(mine[0].id, act == "withdraw", by=visitor.account_id)
-    except WrongState as error:
-        raise HTTPException(409, str(error)) from error
+    if act == "enter":
+        site.store.choose_entry(visitor.account_id, mine[0].id)
+    else:
+        site.store.withdraw(mine[0].id, act == "withdraw", by=visitor.account_id)
 
 
 def _back(site: Site) -> Response:

@@ -41,14 +41,15 @@ NOT_YET: dict[int | str, dict[str, Any]] = {409: PROBLEM_ANSWERS[404] | {"descri
 
 
 class TaggedRoute(APIRoute):
-    """Gives every answer an ETag, and 304 to who has it already."""
+    """Gives every answer to a GET an ETag, and 304 to who has it already."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap FastAPI's own handler."""
         handle = super().get_route_handler()
 
         async def tagged(request: Request) -> Response:
-            return _tagged(request, await handle(request))
+            answer = await handle(request)
+            return _tagged(request, answer) if request.method == "GET" else answer
 
         return tagged
 
@@ -61,12 +62,6 @@ def _tagged(request: Request, response: Response) -> Response:
     etag = hashlib.sha256(response.body).hexdigest()[:24]
     response.headers.update({"etag": f'"{etag}"', "cache-control": "no-cache"})
     return unchanged(request, etag) or response
-
-
-def answer(request: Request, value: Any) -> Response:
-    """Write a context as JSON with an ETag; answer 304 to who has it already."""
-    body = TypeAdapter(type(value)).dump_json(value)
-    return _tagged(request, Response(body, media_type="application/json"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,6 +21,7 @@ from tournament.models import MatchState
 from tournament.models_people import SubmissionState
 from tournament.results import BID_LEVELS
 from tournament.seeds import bot_seed
+from tournament.store_tokens import info
 from tournament.store_values import MatchFilter
 
 if TYPE_CHECKING:
@@ -308,8 +309,7 @@ def show_version(
 ) -> HTMLResponse:
     """Show one version of a bot."""
     page = bot_page(site, name, version, tournament)
-    values = {field.name: getattr(page, field.name) for field in fields(page)}
-    return site.renderer.html(request, ShownBot(**values, refused=_refused(site, request, name)))
+    return site.renderer.html(request, info(ShownBot, page, refused=_refused(site, request, name)))
 
 
 def _refused(site: Site, request: Request, name: str) -> SubmissionInfo | None:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, HTTPException, Query, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Body, Query, Request
 
 from dashboard.account_pages import change_own_bot
-from dashboard.api import PROBLEM_ANSWERS, answer
+from dashboard.api import PROBLEM_ANSWERS, TaggedRoute
 from dashboard.auth import SubmitterDep, VisitorDep, use_code
+from dashboard.problems import typed
 from dashboard.site import Site, SiteDep
-from dashboard.submit_pages import TrialLine, receive, retry_check, trial_line, visible_submission
+from dashboard.submit_pages import TrialLine, receive, trial_line, visible_submission
 from tournament import tokens
 from tournament.models_people import OPEN_STATES
 from tournament.people import SubmissionInfo
-from tournament.store import NotFound, StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tournament.store_tokens import info
 
 PROBLEM = PROBLEM_ANSWERS[404]["content"]
 WORDS = {
@@ -41,7 +38,13 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": WORDS[status], "content": PROBLEM} for status in statuses}
 
 
-router = APIRouter(prefix="/api/v1", tags=["taking part"], responses=problems(401, 429))
+router = APIRouter(
+    prefix="/api/v1",
+    tags=["taking part"],
+    responses=problems(401, 429),
+    route_class=TaggedRoute,
+    generate_unique_id_function=lambda route: route.name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,80 +125,50 @@ def submission_of(site: Site, found: SubmissionInfo) -> Submission:
     is_open = found.state in OPEN_STATES
     ahead, wait_s = site.store.waiting(found.id) if is_open else (0, 0.0)
     url_for = site.renderer.url_for
-    return Submission(
-        found.id,
-        found.bot,
-        found.version,
-        found.file_name,
-        found.note,
-        found.sha256,
-        str(found.state),
-        found.stage,
-        not is_open,
-        ahead,
-        round(wait_s, 1),
-        dict(found.verdict),
-        trial_line(site.store.trial(found.id) if found.version else None),
-        tuple(
-            url_for("get_probe", submission_id=found.id, number=number) for number in range(1, found.probe_count + 1)
-        ),
-        url_for("submission", submission_id=found.id),
+    probes = range(1, found.probe_count + 1)
+    made: Submission = info(
+        Submission,
+        found,
+        state=str(found.state),
+        final=not is_open,
+        ahead=ahead,
+        wait_s=round(wait_s, 1),
+        trial=trial_line(site.store.trial(found.id) if found.version else None),
+        probes=tuple(url_for("get_probe", submission_id=found.id, number=number) for number in probes),
+        page=url_for("submission", submission_id=found.id),
     )
+    return made
 
 
-@router.post(
-    "/join",
-    name="api_join",
-    operation_id="join",
-    summary="Join",
-    status_code=201,
-    response_model=Joined,
-    responses=problems(404, 409, 422),
-)
-def join(request: Request, site: SiteDep, joining: Joining) -> Joined:
+@router.post("/join", status_code=201, responses=problems(404, 409, 422))
+def api_join(request: Request, site: SiteDep, joining: Joining) -> Joined:
     """Use a code: make or take over an account and get its token, which is shown this once."""
     token = tokens.new_token(os.urandom)
-    try:
+    with typed():
         made = use_code(request, site, joining.code, joining.name, token)
-    except NotFound as error:
-        raise HTTPException(404, str(error)) from error
-    except StoreError as error:
-        raise HTTPException(409, str(error)) from error
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from error
     return Joined(made.account_id, made.name, str(made.role), token.text)
 
 
-@router.get("/me", name="me", operation_id="get_me", summary="Who am I", response_model=Me)
-def me(request: Request, site: SiteDep, visitor: VisitorDep) -> Response:
+@router.get("/me")
+def get_me(site: SiteDep, visitor: VisitorDep) -> Me:
     """Tell whose token this is, and which bots the account has."""
     bots = tuple(
         OwnBot(bot.name, bot.version, bot.withdrawn_at is not None, bot.disabled, bot.enters)
         for bot in site.store.bots(account_id=visitor.account_id)
     )
-    scopes = tuple(sorted(visitor.scopes))
-    return answer(request, Me(visitor.account_id, visitor.name, str(visitor.role), scopes, bots))
+    return Me(visitor.account_id, visitor.name, str(visitor.role), tuple(sorted(visitor.scopes)), bots)
 
 
-BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
+BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @router.post(
     "/submissions",
-    name="post_submission",
-    operation_id="submit",
-    summary="Submit a bot",
     status_code=202,
-    response_model=Submission,
     responses=problems(400, 403, 409, 413, 422, 503),
-    openapi_extra=BODY,
+    openapi_extra={"requestBody": {"required": True, "content": BYTES}},
 )
-def submit(
+def post_submission(
     site: SiteDep,
     visitor: SubmitterDep,
     data: Annotated[bytes, Body(media_type="application/octet-stream")],
@@ -204,80 +177,43 @@ def submit(
     note: Annotated[str, Query(description="a note to yourself", max_length=400)] = "",
 ) -> Submission:
     """Take the bytes of a `.py` file or of a zip as a new version of a bot; the verdict is read from `/submissions`."""
-    number = receive(site, visitor, bot, file_name, data, note)
+    with typed():
+        number = receive(site, visitor, bot, file_name, data, note)
     return submission_of(site, site.store.submission(number))
 
 
-@router.get(
-    "/submissions",
-    name="list_submissions",
-    operation_id="list_submissions",
-    summary="Own submissions",
-    response_model=SubmissionList,
-    responses=problems(422),
-)
-def submissions(
-    request: Request, site: SiteDep, visitor: VisitorDep, before: Annotated[int | None, Query(ge=1, le=1 << 60)] = None
-) -> Response:
+@router.get("/submissions", responses=problems(422))
+def list_submissions(
+    site: SiteDep, visitor: VisitorDep, before: Annotated[int | None, Query(ge=1, le=1 << 60)] = None
+) -> SubmissionList:
     """List one's own submissions, newest first, in pages of 50."""
     found = site.store.submissions(account_id=visitor.account_id, before=before, limit=51)
-    items: Sequence[SubmissionInfo] = found[:50]
-    cursor = items[-1].id if len(found) > 50 else None
-    return answer(request, SubmissionList(tuple(submission_of(site, each) for each in items), cursor))
+    cursor = found[49].id if len(found) > 50 else None
+    return SubmissionList(tuple(submission_of(site, each) for each in found[:50]), cursor)
 
 
-@router.get(
-    "/submissions/{submission_id}",
-    name="get_submission",
-    operation_id="get_submission",
-    summary="One submission",
-    response_model=Submission,
-    responses=problems(404, 422),
-)
-def submission(request: Request, site: SiteDep, visitor: VisitorDep, submission_id: int) -> Response:
+@router.get("/submissions/{submission_id}", responses=problems(404, 422))
+def get_submission(site: SiteDep, visitor: VisitorDep, submission_id: int) -> Submission:
     """Give a submission with its verdict."""
-    return answer(request, submission_of(site, visible_submission(site, visitor, submission_id)))
+    return submission_of(site, visible_submission(site, visitor, submission_id))
 
 
-@router.post(
-    "/submissions/{submission_id}/retry",
-    name="post_retry",
-    operation_id="retry",
-    summary="Check again",
-    response_model=Submission,
-    responses=problems(403, 404, 409, 422),
-)
-def retry(site: SiteDep, visitor: SubmitterDep, submission_id: int) -> Submission:
+@router.post("/submissions/{submission_id}/retry", responses=problems(403, 404, 409, 422))
+def post_retry(site: SiteDep, visitor: SubmitterDep, submission_id: int) -> Submission:
     """Check a submission again whose check failed through the server."""
-    retry_check(site, visitor, submission_id)
+    visible_submission(site, visitor, submission_id)
+    site.store.retry_check(submission_id, by=visitor.account_id)
     return submission_of(site, site.store.submission(submission_id))
 
 
-@router.get(
-    "/submissions/{submission_id}/probes/{number}",
-    name="get_probe",
-    operation_id="get_probe",
-    summary="Replay of a probe",
-    response_model=dict[str, Any],
-    responses=problems(404, 422),
-)
-def probe(site: SiteDep, visitor: VisitorDep, submission_id: int, number: int) -> dict[str, Any]:
+@router.get("/submissions/{submission_id}/probes/{number}", responses=problems(404, 422))
+def get_probe(site: SiteDep, visitor: VisitorDep, submission_id: int, number: int) -> dict[str, Any]:
     """Give the replay document of a probe, by its number from 1."""
     visible_submission(site, visitor, submission_id)
-    try:
-        return site.store.probe(submission_id, number)
-    except NotFound as error:
-        raise HTTPException(404, f"There is {error}.") from error
+    return site.store.probe(submission_id, number)
 
 
-@router.post(
-    "/bots/{name}/{act}",
-    name="post_bot_act",
-    operation_id="change_bot",
-    summary="Withdraw, return, enter",
-    status_code=204,
-    responses=problems(403, 404, 409, 422),
-)
-def change_bot(site: SiteDep, visitor: SubmitterDep, name: str, act: str) -> None:
+@router.post("/bots/{name}/{act}", status_code=204, responses=problems(403, 404, 409, 422))
+def post_bot_act(site: SiteDep, visitor: SubmitterDep, name: str, act: str) -> None:
     """Withdraw one of one's own bots, let it return, or make it the one that enters."""
     change_own_bot(site, visitor, name, act)

@@ -12,12 +12,13 @@ from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from dashboard.auth import OrganiserDep, door_of
+from dashboard.problems import typed
 from dashboard.site import Site, SiteDep, row_id
 from dashboard.web import csv_text, download
 from tournament import tokens
 from tournament.models_people import InviteKind
 from tournament.people import SiteOptions, names_of
-from tournament.store import NotFound, StoreError, WrongState
+from tournament.store import WrongState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,18 +83,9 @@ def show_people(request: Request, site: SiteDep, _: OrganiserDep) -> Response:
         OptionField(each.name, getattr(options, each.name), isinstance(each.default, bool))
         for each in fields(SiteOptions)
     )
-    lists = (store.accounts(), store.invites(), store.bots(), store.submissions(limit=20))
-    accounts, invites, bots, submissions = lists
-    page = PeoplePage(
-        tuple(accounts),
-        tuple(invites),
-        tuple(bots),
-        tuple(submissions),
-        waiting,
-        wait_s,
-        shown,
-        tuple(store.audit_log()),
-    )
+    accounts, invites, bots = tuple(store.accounts()), tuple(store.invites()), tuple(store.bots())
+    submissions, log = tuple(store.submissions(limit=20)), tuple(store.audit_log())
+    page = PeoplePage(accounts, invites, bots, submissions, waiting, wait_s, shown, log)
     return site.renderer.html(request, page)
 
 
@@ -127,10 +119,8 @@ def add_accounts(
     listed = names_of(names.splitlines())
     if len(listed) > MAX_CAP:
         raise HTTPException(422, f"{len(listed)} names: expected at most {MAX_CAP} at a time.")
-    try:
+    with typed():
         made = site.store.add_accounts(listed, by=visitor.account_id)
-    except (StoreError, ValueError) as error:
-        raise HTTPException(422, str(error)) from error
     base = door_of(request).base(request)
     codes = (site.store.hand_over(account, by=visitor.account_id) for account in made)
     rows = [(name, f"{base}/join/{code}") for name, code in zip(listed, codes, strict=True)]
@@ -154,10 +144,8 @@ def rename_account(
 ) -> Response:
     """Change a display name."""
     _account(site, account_id)
-    try:
+    with typed():
         site.store.rename(account_id, name, by=visitor.account_id)
-    except (StoreError, ValueError) as error:
-        raise HTTPException(422, str(error)) from error
     return _back(site)
 
 
@@ -201,19 +189,14 @@ async def set_options(request: Request, site: SiteDep, visitor: OrganiserDep) ->
             given[each.name] = int(text)
         else:
             raise HTTPException(422, f"{each.name} is {text[:20]!r}: expected a whole number.")
-    try:
+    with typed():
         options = replace(SiteOptions(), **given)
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from error
     site.store.set_options(options, by=visitor.account_id)
     return _back(site)
 
 
 def _account(site: Site, account_id: int) -> AccountInfo:
-    try:
-        found = site.store.account(row_id(account_id))
-    except NotFound as error:
-        raise HTTPException(404, f"There is {error}.") from error
+    found = site.store.account(row_id(account_id))
     if found.erased_at is not None:
         raise HTTPException(404, "This account was erased.")
     return found

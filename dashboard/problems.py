@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,9 +13,12 @@ from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
 from dashboard.site import whole_site
+from tournament.store import NotFound, StoreError, WrongState
+from tournament.store_people import NameTaken
+from tournament.store_submissions import QuotaReached
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fastapi import FastAPI, Request
     from starlette.responses import Response
@@ -73,8 +77,39 @@ def problem_answer(request: Request, status: int, detail: str, headers: Mapping[
     return answer
 
 
+def refusal_of(error: StoreError | ValueError) -> HTTPException:
+    """Give the answer to what the store refuses, or to something typed that cannot be used."""
+    text = str(error)
+    if isinstance(error, NotFound):
+        return HTTPException(404, f"There is {text}." if text.startswith("no ") else text)
+    if isinstance(error, QuotaReached):
+        headers = {} if error.retry_s is None else {"retry-after": str(round(error.retry_s) + 1)}
+        return HTTPException(503 if error.busy else 429, text, headers)
+    return HTTPException(422 if isinstance(error, ValueError) else 409, text)
+
+
+@contextmanager
+def typed() -> Iterator[None]:
+    """Answer 422 where something typed cannot be used.
+
+    Raises:
+        HTTPException: 422.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise refusal_of(error) from error
+
+
 def install_problems(app: FastAPI) -> None:
     """Register the handlers for refused, malformed and failed requests."""
+
+    @app.exception_handler(NotFound)
+    @app.exception_handler(WrongState)
+    @app.exception_handler(NameTaken)
+    @app.exception_handler(QuotaReached)
+    def not_done(request: Request, error: StoreError) -> Response:
+        return refused(request, refusal_of(error))
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dashboard.auth import SubmitterDep, VisitorDep, door_of
 from dashboard.kit import house_names, kit_zip
+from dashboard.problems import refusal_of
 from dashboard.site import Site, SiteDep, row_id
 from dashboard.web import download
 from tournament.intake import (
@@ -23,11 +24,9 @@ from tournament.intake import (
     check_upload,
 )
 from tournament.models_people import OPEN_STATES, SubmissionState
-from tournament.people import Identity, SubmissionInfo
-from tournament.results import comparisons
-from tournament.seeds import seatings
-from tournament.store import NotFound, WrongState
-from tournament.store_submissions import NewSubmission, QuotaReached
+from tournament.people import Identity, SubmissionInfo, top_score
+from tournament.store import NotFound, StoreError
+from tournament.store_submissions import NewSubmission
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,37 +114,28 @@ def receive(site: Site, visitor: Identity, bot: str, file_name: str, data: bytes
     """Take an upload and return the number of its submission; refused by the upload checks it is kept all the same.
 
     Raises:
-        HTTPException: 409, 422, 429 or 503, with what is in the way.
+        StoreError: something is in the way.
+        ValueError: the bot cannot be called so, or is too large.
     """
+    reasons: tuple[str, ...] = ()
     try:
-        new = NewSubmission(visitor.account_id, bot, file_name, check_upload(file_name, data), note=note)
+        source = check_upload(file_name, data)
     except UploadRefused as refused:
-        new = NewSubmission(visitor.account_id, bot, file_name, None, refused.reasons, note)
-    try:
-        return site.store.submit(new, house_names())
-    except QuotaReached as reached:
-        headers = {} if reached.retry_s is None else {"retry-after": str(round(reached.retry_s) + 1)}
-        raise HTTPException(503 if reached.busy else 429, str(reached), headers) from reached
-    except WrongState as error:
-        raise HTTPException(409, str(error)) from error
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from error
+        source, reasons = None, refused.reasons
+    return site.store.submit(NewSubmission(visitor.account_id, bot, file_name, source, reasons, note), house_names())
 
 
 def visible_submission(site: Site, visitor: Identity, submission_id: int) -> SubmissionInfo:
     """Give a submission to its owner or the organiser; to others there is none.
 
     Raises:
-        HTTPException: 404.
+        NotFound: there is none.
     """
-    try:
-        found = site.store.submission(row_id(submission_id))
-        if found.state is SubmissionState.WAITING and site.store.fail_stalled():
-            found = site.store.submission(submission_id)
-    except NotFound as error:
-        raise HTTPException(404, f"There is {error}.") from error
+    found = site.store.submission(row_id(submission_id))
+    if found.state is SubmissionState.WAITING and site.store.fail_stalled():
+        found = site.store.submission(submission_id)
     if found.account_id != visitor.account_id and not visitor.organises:
-        raise HTTPException(404, f"There is no submission {submission_id}.")
+        raise NotFound(f"no submission {submission_id}")
     return found
 
 
@@ -167,14 +157,9 @@ def trial_line(trial: TrialInfo | None) -> TrialLine | None:
     """Say how the trial of a version goes."""
     if trial is None:
         return None
-    from_all = len(trial.scores) * top(trial)
+    from_all = len(trial.scores) * top_score(trial.rules)
     share = sum(trial.scores) / from_all if from_all else 0.5
     return TrialLine(trial.old[0], len(trial.scores), share, trial.verdict or "")
-
-
-def top(trial: TrialInfo) -> int:
-    """Give the half points in one match of a trial."""
-    return 2 * comparisons(trial.rules, seatings(trial.rules, 2))[0, 1]
 
 
 def verdict_part(site: Site, submission: SubmissionInfo) -> VerdictPart:
@@ -226,10 +211,11 @@ def submit(
         return site.renderer.html(request, submit_page(site, visitor, bot, note, code, problem), 422)
     try:
         number = receive(site, visitor, bot, name, data, note)
-    except HTTPException as error:
-        page = submit_page(site, visitor, bot, note, code, str(error.detail))
-        answer = site.renderer.html(request, page, error.status_code)
-        answer.headers.update(error.headers or {})
+    except (StoreError, ValueError) as error:
+        refusal = refusal_of(error)
+        page = submit_page(site, visitor, bot, note, code, str(error))
+        answer = site.renderer.html(request, page, refusal.status_code)
+        answer.headers.update(refusal.headers or {})
         return answer
     return RedirectResponse(site.renderer.url_for("submission", submission_id=number), 303)
 
@@ -251,21 +237,9 @@ def show_submission(
 @router.post("/submissions/{submission_id}/retry", name="retry_submission")
 def retry(site: SiteDep, visitor: SubmitterDep, submission_id: int) -> Response:
     """Check a submission again whose check failed through us."""
-    retry_check(site, visitor, submission_id)
-    return RedirectResponse(site.renderer.url_for("submission", submission_id=submission_id), 303)
-
-
-def retry_check(site: Site, visitor: Identity, submission_id: int) -> None:
-    """Put a failed submission back into the queue.
-
-    Raises:
-        HTTPException: 404 or 409.
-    """
     visible_submission(site, visitor, submission_id)
-    try:
-        site.store.retry_check(submission_id, by=visitor.account_id)
-    except WrongState as error:
-        raise HTTPException(409, str(error)) from error
+    site.store.retry_check(submission_id, by=visitor.account_id)
+    return RedirectResponse(site.renderer.url_for("submission", submission_id=submission_id), 303)
 
 
 @router.get("/kit.zip", name="kit")

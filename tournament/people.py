@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from tournament.models_people import InviteKind, Role, SubmissionState
+from tournament.results import comparisons
 from tournament.rules import Rules
-from tournament.seeds import entrant_text
+from tournament.seeds import entrant_text, seatings
 from tournament.tokens import Scope
 
 SCOPES: Final = {
@@ -198,6 +199,11 @@ class TrialInfo:
     def texts(self) -> tuple[str, str]:
         """How match keys write the new and the old version."""
         return entrant_text(self.name, self.new[0]), entrant_text(self.name, self.old[0])
+
+
+def top_score(rules: Rules) -> int:
+    """Returns the half points of all comparisons in one match of two versions."""
+    return 2 * comparisons(rules, seatings(rules, 2))[0, 1]
 
 
 @dataclass(frozen=True, slots=True)

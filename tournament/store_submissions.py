@@ -19,7 +19,7 @@ from tournament.source import BotSource
 from tournament.store_checks import HOUR_S, Checks, newest_version
 from tournament.store_database import SOURCE, TOURNAMENT, NotFound, StoreError, WrongState, clock
 from tournament.store_people import BOT, SUBMISSION, options_of
-from tournament.store_tokens import ACCOUNT, note
+from tournament.store_tokens import ACCOUNT, info, note
 from tournament.store_values import NewEntrant
 
 DAY_S: Final = 24 * HOUR_S
@@ -191,20 +191,8 @@ class Submissions(Checks):
             query = query if value is None else query.where(column == value)
         with self.read() as connection:
             entering = {row.bot_id for row in _entering(connection, None)}
-            return [
-                BotInfo(
-                    row.id,
-                    row.name,
-                    row.account_id,
-                    row.owner,
-                    row.created_at,
-                    row.withdrawn_at,
-                    row.disabled,
-                    row.version or 0,
-                    enters=row.id in entering,
-                )
-                for row in connection.execute(query.order_by(BOT.c.name))
-            ]
+            rows = connection.execute(query.order_by(BOT.c.name))
+            return [info(BotInfo, row, version=row.version or 0, enters=row.id in entering) for row in rows]
 
     def open_modes(self) -> tuple[tuple[Rules, Limits], ...]:
         """Returns the rules and limits that a bot must cope with: of what has not ended, else of all modes."""
@@ -399,23 +387,6 @@ def _submissions() -> Any:
 
 def _info(row: Any) -> SubmissionInfo:
     verdict = json.loads(row.verdict)
-    return SubmissionInfo(
-        id=row.id,
-        bot_id=row.bot_id,
-        bot=row.bot,
-        account_id=row.account_id,
-        owner=row.owner,
-        sha256=row.sha256,
-        file_name=row.file_name,
-        note=row.note,
-        state=SubmissionState(row.state),
-        stage=row.stage,
-        version=row.version,
-        received_at=row.received_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        attempt=row.attempt,
-        check_s=row.check_s,
-        verdict=verdict,
-        probe_count=int(verdict.get("probes", 0)),
-    )
+    changed = {"state": SubmissionState(row.state), "verdict": verdict, "probe_count": int(verdict.get("probes", 0))}
+    made: SubmissionInfo = info(SubmissionInfo, row, **changed)
+    return made

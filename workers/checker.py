@@ -22,10 +22,10 @@ from typing import Any, Final, Protocol
 
 from tournament import seeds
 from tournament.game import FaultKind
-from tournament.people import LeasedCheck, TrialInfo
+from tournament.people import LeasedCheck, TrialInfo, top_score
 from tournament.ratings import share_interval
 from tournament.replay import Player
-from tournament.results import comparisons, pair_scores
+from tournament.results import pair_scores
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.store import Store
@@ -287,11 +287,6 @@ def _advice(fault: Mapping[str, Any], stage: str) -> str:
     hangs = fault["kind"] in _HANGS
     advice = _LOADING_ADVICE if hangs and stage == Stage.LOADS else _ADVICE[fault["kind"]]
     return advice + (_NO_LINE if hangs and fault["line"] is None else "")
-
-
-def top_score(rules: Rules) -> int:
-    """Returns the half points of all comparisons in one match of two versions."""
-    return 2 * comparisons(rules, seeds.seatings(rules, 2))[0, 1]
 
 
 def trial_verdict(rules: Rules, scores: list[int]) -> str | None:

@@ -65,6 +65,7 @@ TABLE = {
     "GET /tournaments/{tournament_id}": Row(ALL, "/tournaments/1"),
     "GET /tournaments/{tournament_id}/screen": Row(ALL, "/tournaments/1/screen"),
     "GET /tournaments/{tournament_id}/fairness": Row(ALL, "/tournaments/1/fairness"),
+    "GET /tournaments/{tournament_id}/export.zip": Row(ALL, "/tournaments/1/export.zip"),
     "GET /standings": Row(ALL, "/standings"),
     "GET /standings.csv": Row(ALL, "/standings.csv"),
     "GET /head-to-head": Row(ALL, "/head-to-head"),

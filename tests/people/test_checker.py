@@ -16,6 +16,7 @@ from tests.people.people import HOUSE, contestant, files, submit
 from tests.store.play import TWO, play_game, started
 from tournament.game import FaultKind
 from tournament.models_people import SubmissionState
+from tournament.people import top_score
 from tournament.replay import Player
 from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
@@ -25,7 +26,7 @@ from tournament.store_people import SUBMISSION
 from tournament.store_submissions import NewSubmission
 from tournament.wire import MatchTask, game_result, result_to_json
 from workers import checker as checker_module
-from workers.checker import TRIAL_MATCHES, Checker, ChildJudge, check_limit_s, top_score, trial_verdict, verdict_of
+from workers.checker import TRIAL_MATCHES, Checker, ChildJudge, check_limit_s, trial_verdict, verdict_of
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import Sandbox
 

@@ -209,7 +209,7 @@ def test_the_organiser_makes_accounts_in_bulk_and_gets_one_file_of_links(store: 
     code = rows[1][1].rpartition("/")[2]
     assert "Ada" in visitor.get(f"/join/{code}").text
     assert visitor.post("/join", code=code).status_code == 200
-    assert org.post("/admin/accounts", names="Eve\nADA").status_code == 422
+    assert org.post("/admin/accounts", names="Eve\nADA").status_code == 409
     assert "Eve" not in {account.name for account in store.accounts()}
 
 
@@ -235,7 +235,7 @@ def test_the_organiser_renames_disables_erases_and_sets_the_site(store: Store, a
     org = browser(app, org_token)
     org.post(f"/admin/accounts/{ada}/rename", name="Countess")
     assert store.account(ada).name == "Countess"
-    assert org.post(f"/admin/accounts/{ada}/rename", name="org").status_code == 422
+    assert org.post(f"/admin/accounts/{ada}/rename", name="org").status_code == 409
     org.post("/admin/bots/fox/disable", reason="12 timeouts")
     assert "12 timeouts" in org.get("/admin/people").text
     assert store.entries() == []
