@@ -16,6 +16,7 @@ from tournament.cli_common import (
     LocalBot,
     Refused,
     RulesOptions,
+    counted,
     escaped_prints,
     find_bots,
     local_sandbox,
@@ -187,8 +188,9 @@ class _Shown:
 
     def _count(self, thrown_in: int) -> None:
         if thrown_in:
-            deals = "1 deal" if thrown_in == 1 else f"{thrown_in} deals"
-            out.print(f"\n{deals} thrown in: everybody passed (shown by `tournament replay --deal`)", style="dim")
+            out.print(
+                f"\n{counted(thrown_in, 'deal')} thrown in: everybody passed (`tournament replay --deal` shows them)"
+            )
 
     def _has_prints(self, deal: dict[str, Any]) -> bool:
         return any(place[:2] == (deal["deal"], deal["attempt"]) for place in self._prints)

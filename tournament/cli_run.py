@@ -262,7 +262,7 @@ def _rich_table(info: TournamentInfo, rows: Sequence[TableRow]) -> Table:
         rank = f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
         low, high = ("open" if end is None else f"{end:.0f}" for end in (row.low, row.high))
         shown.add_row(
-            "prov." if row.provisional else rank,
+            "prov" if row.provisional else rank,
             f"{row.bot}:{row.version}",
             f"{row.rating:.0f}",
             f"{low} – {high}",
