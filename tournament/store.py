@@ -23,16 +23,7 @@ from tournament.models import MatchState, TournamentState
 from tournament.rules import Rules
 from tournament.schedule import Entry, PlannedMatch, schedule
 from tournament.store_contest import Contests
-from tournament.store_database import (
-    ENTRANT,
-    MATCH,
-    TOURNAMENT,
-    WORKER,
-    NotFound,
-    StoreError,
-    WrongState,
-    clock,
-)
+from tournament.store_database import ENTRANT, MATCH, TOURNAMENT, WORKER, NotFound, StoreError, WrongState, clock
 from tournament.store_figures import FigureReads
 from tournament.store_people import People
 from tournament.store_queue import Queue

@@ -116,12 +116,7 @@ class Referee:
     """Plays games with the bots of one sandbox."""
 
     def __init__(
-        self,
-        sandbox: Seating,
-        sources: Mapping[str, BotSource],
-        *,
-        first_slot: int = 0,
-        watcher: Watcher | None = None,
+        self, sandbox: Seating, sources: Mapping[str, BotSource], *, first_slot: int = 0, watcher: Watcher | None = None
     ) -> None:
         """Prepares to play.
 
