@@ -162,8 +162,8 @@ def find_bot(site: Site, name: str, version: int | None, tournament: int | None)
         if position is not None:
             return contest, position
     else:
-        for info in site.store.tournaments(limit=20):
-            contest = site.contest(info.id)
+        for each in site.store.tournaments(limit=20):
+            contest = site.contest(each.id)
             position = contest.find(text)
             if position is not None:
                 return contest, position
@@ -256,25 +256,18 @@ def _groups(site: Site, contest: Contest, position: int) -> tuple[FaultGroupRow,
 
 def _fault(contest: Contest, fault: FaultInfo, private: bool) -> FaultRow:
     match = f"{contest.info.id}-{fault.number}"
-    return FaultRow(
+    made: FaultRow = info(
+        FaultRow,
+        fault,
         match=match,
-        number=fault.number,
         game=f"{match}-{fault.seating}",
         version=contest.entrants[fault.entrant].version,
-        seat=fault.seat,
         kind=str(fault.kind),
         words=FAULT_WORDS[str(fault.kind)],
-        message=fault.message,
-        deal=fault.deal,
-        attempt=fault.attempt,
-        act=fault.act,
-        measured=fault.measured,
-        limit=fault.limit,
         recorded_at=moment(fault.recorded_at),
-        ordinal=fault.ordinal,
-        traceback=fault.traceback if private else "",
-        log_tail=fault.log_tail if private else "",
+        **({} if private else {"traceback": "", "log_tail": ""}),
     )
+    return made
 
 
 def faults_page(site: Site, request: Request, name: str, version: int | None, tournament: int | None) -> FaultsPage:

@@ -9,6 +9,7 @@ import typer
 
 from tournament.cli_common import Refused
 from tournament.intake import UploadRefused
+from tournament.remote import RemoteError
 from tournament.settings import SettingsError
 
 _USAGE: Final = typer.BadParameter.__mro__[1]
@@ -24,7 +25,7 @@ _EXTRAS: Final = {
 
 def line_of(error: Exception) -> str | None:
     """Returns what to tell the user of an error, None if it is a mistake of the program's own; empty if all is said."""
-    if isinstance(error, Refused | SettingsError | UploadRefused):
+    if isinstance(error, Refused | RemoteError | SettingsError | UploadRefused):
         return str(error)
     if isinstance(error, _USAGE):
         return _usage(error)

@@ -50,14 +50,14 @@ def add(
         rows = [(each, f"{base}/join/{code}") for each, code in zip(names, codes, strict=True)]
     if links is None:
         for each, link in rows:
-            out.print(f"{each}: {link}", markup=False)
+            out.print(f"{each}: {link}")
         return
     with links.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("name", "link"))
         # What a spreadsheet would take for a formula is marked as text.
         writer.writerows((f"'{each}" if each[0] in "=+-@" else each, link) for each, link in rows)
-    out.print(f"{len(rows)} accounts; their links are in {links}", markup=False)
+    out.print(f"{len(rows)} accounts; their links are in {links}")
 
 
 @app.command(name="link")
@@ -71,7 +71,7 @@ def join_link(
     with closing(open_store(db)) as store:
         code = tokens.new_code(os.urandom)
         store.invite(code, InviteKind.JOIN, by=None, cap=cap, ends_at=store.now() + hours * HOUR_S)
-    out.print(f"{_base(base)}/join/{code}", markup=False)
+    out.print(f"{_base(base)}/join/{code}")
 
 
 @app.command(name="list")
@@ -87,7 +87,7 @@ def list_accounts(db: Db = None, json: Json = False) -> None:
         print_json(rows)
         return
     for row in rows:
-        out.print(f"{row['id']}  {row['role']:<10}  {row['name']}", markup=False)
+        out.print(f"{row['id']}  {row['role']:<10}  {row['name']}")
 
 
 @app.command()
@@ -104,7 +104,7 @@ def replace(who: Who, base: Base = None, db: Db = None) -> None:
     with closing(open_store(db)) as store:
         account = store.find_account(who)
         store.revoke_all(account.id, by=None)
-        out.print(f"{_base(base)}/join/{store.hand_over(account.id, by=None)}", markup=False)
+        out.print(f"{_base(base)}/join/{store.hand_over(account.id, by=None)}")
 
 
 @app.command()

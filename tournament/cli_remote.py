@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_module
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -14,8 +13,8 @@ import typer
 
 from tournament import tokens
 from tournament.cli_common import BOTS, Refused, notes, out, print_json
-from tournament.intake import UploadRefused, read_bot
-from tournament.remote import Remote, RemoteError, upload_of
+from tournament.intake import read_bot
+from tournament.remote import Remote, upload_of
 
 app = typer.Typer()
 
@@ -35,13 +34,13 @@ def join(
         raise Refused(f"{link}: expected a link like http://host:8000/join/abcd-efgh-jkmn-pqrs")
     server = link.partition("/join")[0]
     body = json_module.dumps({"code": tokens.code_of(link), "name": name}).encode()
-    joined = _asked(lambda: Remote(server).ask("/join", data=body, kind="application/json"))
+    joined = Remote(server).ask("/join", data=body, kind="application/json")
     remote = Remote(server, joined["token"])
     if show:
-        out.print(remote.token, markup=False)
+        out.print(remote.token)
         return
     path = remote.keep(os.environ)
-    out.print(f"You are {joined['name']} ({joined['role']}) at {server}; the token is in {path}.", markup=False)
+    out.print(f"You are {joined['name']} ({joined['role']}) at {server}; the token is in {path}.")
 
 
 @app.command(rich_help_panel=BOTS)
@@ -57,27 +56,22 @@ def submit(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
 ) -> None:
     """Submit a bot and wait for its verdict: exit status 0 accepted, 1 not, 3 the check failed through the server."""
-    remote = _asked(lambda: Remote.from_settings(os.environ, server))
-    try:
-        file_name, data = upload_of(read_bot(bot))
-    except UploadRefused as refused:
-        raise Refused(f"{bot}: {refused}") from None
-    except OSError as error:
-        raise Refused(f"{bot}: cannot be read: {error.strerror}") from None
+    remote = Remote.from_settings(os.environ, server)
+    file_name, data = upload_of(read_bot(bot))
     chosen = name or (bot.resolve().name if bot.is_dir() else bot.stem).lower()
     query = {"bot": chosen, "file_name": file_name, "note": note}
-    found = _asked(lambda: remote.ask("/submissions", query, data=data, kind="application/octet-stream"))
+    found = remote.ask("/submissions", query, data=data, kind="application/octet-stream")
     path = f"/submissions/{found['id']}"
     said = ""
     while wait and not found["final"]:
         line = f"{found['stage']}; {_place(found)}, about {found['wait_s']:.0f} s"
         if line != said:
             said = line
-            notes.print(f"submission {found['id']}: {line}", markup=False)
+            notes.print(f"submission {found['id']}: {line}")
         time.sleep(POLL_S)
-        found = _asked(lambda: remote.ask(path))
+        found = remote.ask(path)
     if save is not None and found["probes"]:
-        probe = _asked(lambda: remote.ask(f"{path}/probes/{len(found['probes'])}"))
+        probe = remote.ask(f"{path}/probes/{len(found['probes'])}")
         save.write_text(json_module.dumps(probe) + "\n", encoding="utf-8", newline="\n")
     if json:
         print_json(found)
@@ -96,9 +90,9 @@ def _place(found: dict[str, Any]) -> str:
 def _print_verdict(found: dict[str, Any], server: str) -> None:
     verdict = found["verdict"]
     words = {"accepted": f"Accepted as version {found['version']}.", "rejected": f"Not accepted: {found['stage']}."}
-    out.print(f"{found['bot']}: {words.get(found['state'], found['state'])}", markup=False)
+    out.print(f"{found['bot']}: {words.get(found['state'], found['state'])}")
     for reason in verdict.get("reasons", ()):
-        out.print(f"  {reason}", markup=False)
+        out.print(f"  {reason}")
     fault = verdict.get("fault")
     for title, text in (
         ("Traceback", fault["traceback"] if fault else ""),
@@ -106,15 +100,8 @@ def _print_verdict(found: dict[str, Any], server: str) -> None:
         ("What to do", verdict.get("advice", "")),
     ):
         if text:
-            out.print(f"{title}:\n{text}".rstrip(), markup=False)
+            out.print(f"{title}:\n{text}".rstrip())
     used = [f"{name} {100 * used / limit:.1f} %" for name, (used, limit) in verdict.get("use", {}).items()]
     if used:
         out.print(f"Of its limits it used: {', '.join(used)}.")
-    out.print(f"{server}{found['page']}", markup=False)
-
-
-def _asked(question: Callable[[], Any]) -> Any:
-    try:
-        return question()
-    except RemoteError as error:
-        raise Refused(str(error)) from None
+    out.print(f"{server}{found['page']}")

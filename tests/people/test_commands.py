@@ -21,7 +21,7 @@ from tests.people.test_checker import BOTS, opponent
 from tests.servers.finder import free_port
 from tournament import remote
 from tournament.cli import make_app
-from tournament.cli_common import Refused
+from tournament.cli_errors import line_of
 from tournament.cli_servers import _say_address
 from tournament.intake import check_upload
 from tournament.models_people import InviteKind
@@ -112,7 +112,8 @@ def test_the_token_is_kept_where_nobody_else_can_read_it(store: Store, server: s
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(path.read_text())["server"] == server
     again = run("ada", "join", f"{server}/join/{code}", "--name", "Eve")
-    assert isinstance(again.exception, Refused)
+    assert isinstance(again.exception, remote.RemoteError)
+    assert line_of(again.exception) == str(again.exception)
     assert "not good for anything" in str(again.exception)
 
 
