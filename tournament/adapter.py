@@ -278,7 +278,7 @@ def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
             error, limit=-40, max_group_width=_MAX_GROUP, max_group_depth=3
         )
         _trim(shown, own_files)
-        message = "".join(shown.format_exception_only()).strip().splitlines()[-1]
+        message = [*shown.format_exception_only()][-1].strip()
         trace = "".join(shown.format())
         if trace.strip() == message:  # no line of the bot's: it would only say the same again
             trace = ""
