@@ -21,7 +21,8 @@ from tournament.cli_common import (
     secret_of,
     with_rules,
 )
-from tournament.cli_run import Jobs, Players, core_count, duration
+from tournament.cli_local import Players, core_count, duration
+from tournament.cli_run import Jobs
 from tournament.results import MatchResult, pair_scores
 from tournament.rules import Limits, Rules
 from tournament.wire import MatchTask

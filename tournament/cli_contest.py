@@ -25,7 +25,8 @@ from tournament.cli_common import (
     print_json,
     with_rules,
 )
-from tournament.cli_run import Db, Jobs, Json, Players, core_count, duration, open_store
+from tournament.cli_local import Players, core_count, duration
+from tournament.cli_run import Db, Jobs, Json, open_store
 from tournament.contest import Plan
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState

@@ -43,8 +43,6 @@ from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
 if TYPE_CHECKING:
     from tournament.table import TableRow
 
-__all__ = ["Db", "Jobs", "Json", "Players", "core_count", "duration", "open_store"]
-
 app = typer.Typer()
 
 DEMO_ROUNDS = 10

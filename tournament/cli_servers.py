@@ -20,8 +20,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from bots import house_bot
 from tournament import contest
 from tournament.cli_common import SERVERS, Refused, house_entrants, notes, out, print_json
+from tournament.cli_local import core_count
 from tournament.cli_people import claim_line
-from tournament.cli_run import Db, Json, core_count
+from tournament.cli_run import Db, Json
 from tournament.cli_worker import DISTRIBUTED, broker_url
 from tournament.environment import LAYERS, environment, fingerprint
 from tournament.lock import CoordinatorLock
