@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from tournament.cli_common import SERVERS, Refused
 from tournament.settings import Settings
 from workers.logs import log_to
-from workers.sandbox.faults import SandboxFailure
-
-if TYPE_CHECKING:
-    from workers.sandbox.host import Sandbox
 
 DISTRIBUTED: Final = "this needs Celery and Redis: install the extra `distributed`"
 
@@ -31,12 +27,16 @@ def worker(
 
     url = broker_url(Settings.from_environment(os.environ))
     try:
+        from workers.sandbox.host import Sandbox
+    except ImportError:
+        raise Refused("matches are played on Linux only") from None
+    try:
         from workers.worker import run_worker
     except ImportError:
         raise Refused(DISTRIBUTED) from None
     log_to()
     # Refuses to start where a layer is missing, and tells which modules bots find here.
-    with sandbox_here() as sandbox:
+    with Sandbox() as sandbox:
         found = sandbox.confinement
     offered = {**environment(found.modules), "layers": sorted(found.layers)}
     hostname = socket.gethostname()
@@ -47,19 +47,6 @@ def worker(
         slots=slots or len(os.sched_getaffinity(0)),
         environment=offered,
     )
-
-
-def sandbox_here() -> Sandbox:
-    """Makes the sandbox of this machine.
-
-    Raises:
-        SandboxFailure: there is none on this system.
-    """
-    try:
-        from workers.sandbox.host import Sandbox
-    except ImportError:
-        raise SandboxFailure("matches are played on Linux only") from None
-    return Sandbox()
 
 
 def broker_url(settings: Settings) -> str:

@@ -184,6 +184,7 @@ class Store(Queue, FigureReads, People, Contests):
         """Notes that a worker is there, with what it can do, and why it gets no work if it gets none."""
         with self.write() as connection:
             moment = clock(connection) if now is None else now
+            values = {"name": name, "slots": slots, "refused": refused, "task": task, "seen_at": moment}
             connection.execute(
                 text(
                     "INSERT INTO worker (name, slots, environment, refused, task, seen_at)"
@@ -191,14 +192,7 @@ class Store(Queue, FigureReads, People, Contests):
                     " ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, environment = excluded.environment,"
                     " refused = excluded.refused, task = excluded.task, seen_at = excluded.seen_at"
                 ),
-                {
-                    "name": name,
-                    "slots": slots,
-                    "environment": _json(environment),
-                    "refused": refused,
-                    "task": task,
-                    "seen_at": moment,
-                },
+                {**values, "environment": _json(environment)},
             )
 
     def forget_workers(self, *, silent_s: float, now: float | None = None) -> int:

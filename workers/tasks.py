@@ -58,7 +58,7 @@ class Broker:
     def tell(self, message: dict[str, Any]) -> None:
         """Sends what may be lost; does not wait for a Redis that is away."""
         with suppress(*_AWAY):
-            self._publish(json.dumps(message), retry=False)
+            self._publish(json.dumps(message))
 
     def answer(self, text: str) -> None:
         """Sends what must arrive; waits for a Redis that restarts, as long as the leases last, which then take over.
@@ -69,17 +69,15 @@ class Broker:
         for wait_s in ANSWER_WAITS_S:
             # Celery's own retries give up within seconds when the connection itself cannot be made.
             with suppress(*_AWAY):
-                self._publish(text, retry=False)
+                self._publish(text)
                 return
             time.sleep(wait_s)
-        self._publish(text, retry=False)
+        self._publish(text)
 
-    def _publish(self, text: str, **options: Any) -> None:
+    def _publish(self, text: str) -> None:
+        kind = {"content_type": "application/json", "content_encoding": "utf-8"}
         with self._app.producer_pool.acquire(block=True) as producer:
-            producer.publish(
-                text, exchange="", routing_key=RESULTS, content_type="application/json", content_encoding="utf-8",
-                **options,
-            )  # fmt: skip
+            producer.publish(text, exchange="", routing_key=RESULTS, retry=False, **kind)
 
     def is_cancelled(self, tournament: int) -> bool:
         """Tells whether a tournament was cancelled; no, as long as Redis cannot say."""
