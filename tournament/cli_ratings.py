@@ -1,16 +1,15 @@
 """The commands `tournament rate` and `tournament sprt`: anybody's results and match counts."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 
-NEEDS_EXTRA = "this command needs numpy and scipy: install the extra `ratings`"
-OPEN_END = "open"
+from tournament.cli_common import Refused, notes, out, print_json, terminal_text
+from tournament.cli_run import Json
+
 MOST_DIGITS = 9
 
 
@@ -18,28 +17,29 @@ def rate(
     file: Annotated[Path, typer.Argument(help="CSV with the columns a,b,score and maybe count,match; - reads stdin")],
     prior: Annotated[float, typer.Option(min=0, help="ghost games per bot: 1 is half a win and half a loss")] = 1.0,
     anchor: Annotated[str, typer.Option(help="the bot that shows 1500 where it takes part")] = "simple",
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON value")] = False,
+    json: Json = False,
 ) -> None:
     """Rate the bots of any results, with 95 % bars."""
-    try:
-        from tournament.rating_csv import rate_csv
-    except ImportError:
-        raise _wrong(NEEDS_EXTRA) from None
+    from tournament.rating_csv import rate_csv
+
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
         rows, remarks = rate_csv(text.splitlines(), prior, anchor)
-    except (OSError, ValueError) as error:
-        raise _wrong(f"{file}: {error}") from None
+    except OSError as error:
+        raise Refused(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise Refused(f"{file}: {error}") from None
     for remark in remarks:
-        typer.echo(remark, err=True)
-    if as_json:
-        typer.echo(json.dumps([row.to_dict() for row in rows]))
+        notes.print(remark)
+    if json:
+        print_json([row.to_dict() for row in rows])
         return
-    table = Table("bot", *(_right(title) for title in ("rating", "low", "high", "se", "games")))
+    table = Table("bot")
+    for title in ("rating", "low", "high", "se", "games"):
+        table.add_column(title, justify="right")
     for row in rows:
-        numbers = (row.rating, row.low, row.high, row.se)
-        table.add_row(row.bot, *(OPEN_END if n is None else f"{n:.1f}" for n in numbers), str(row.games))
-    Console(markup=False).print(table)
+        table.add_row(terminal_text(row.bot), *map(_number, (row.rating, row.low, row.high, row.se)), str(row.games))
+    out.print(table)
 
 
 def sprt(
@@ -50,38 +50,28 @@ def sprt(
     alpha: Annotated[float, typer.Option(help="chance to take H1 under H0")] = 0.05,
     beta: Annotated[float, typer.Option(help="chance to take H0 under H1")] = 0.05,
     model: Annotated[str, typer.Option(help="logistic, normalized, bayesian or cutechess")] = "logistic",
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON value")] = False,
+    json: Json = False,
 ) -> None:
     """Test whether counted results show a better bot: exact GSPRT."""
-    try:
-        from tournament.sprt import sprt_report
-    except ImportError:
-        raise _wrong(NEEDS_EXTRA) from None
+    from tournament.sprt import sprt_report
+
     try:
         report = sprt_report(_counts(wdl), _counts(pairs), (elo0, elo1, alpha, beta), model)
     except ValueError as error:
-        raise _wrong(str(error)) from None
-    if as_json:
-        typer.echo(json.dumps(report))
+        raise Refused(str(error)) from None
+    if json:
+        print_json(report)
         return
     for name, value in report.items():
-        shown = OPEN_END if value is None else f"{value:.4f}" if isinstance(value, float) else value
-        typer.echo(f"{name:9} {shown}")
+        out.print(f"{name:9} {value if isinstance(value, str) else _number(value, 4)}")
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "open" if value is None else f"{value:.{digits}f}"
 
 
 def _counts(text: str) -> list[int]:
     parts = text.split(",") if text else []
-    if not all(part.strip().isdecimal() for part in parts):
-        raise ValueError(f"expected whole numbers with commas between them, not {text[:60]!r}")
-    if any(len(part.strip()) > MOST_DIGITS for part in parts):
-        raise ValueError(f"expected counts of at most {MOST_DIGITS} digits")
+    if not all(part.strip().isdecimal() and len(part.strip()) <= MOST_DIGITS for part in parts):
+        raise ValueError(f"expected whole numbers of at most {MOST_DIGITS} digits with commas, not {text[:60]!r}")
     return [int(part) for part in parts]
-
-
-def _right(title: str) -> Column:
-    return Column(title, justify="right")
-
-
-def _wrong(message: str) -> typer.Exit:
-    typer.echo(message, err=True)
-    return typer.Exit(2)

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tournament.ratings import Group, Ints, group_rows
+from tournament.ratings import PRIOR, Group, Ints, group_rows
 from tournament.standings import PROVISIONAL_BELOW, Ladder, rate_groups
 
 MOST_IN_A_MATCH: Final = 12
@@ -24,13 +24,13 @@ MOST_COUNT: Final = 10**9
 
 @dataclass(frozen=True, slots=True)
 class RatedBot:
-    """One row of the answer: Elo with its 95 % bar (None: no bound on that side), standard error and games."""
+    """One row of the answer: Elo with its 95 % bar, standard error and games; None where results set no such number."""
 
     bot: str
     rating: float
     low: float | None
     high: float | None
-    se: float
+    se: float | None
     games: int
 
     def to_dict(self) -> dict[str, str | float | None]:
@@ -61,11 +61,20 @@ def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[tu
     except ValueError:
         if prior != 0 or not names:
             raise
-        remarks.append("No finite ratings follow from the results alone (a clean record): rated with --prior 1.")
-        ladder = rate_groups(names, groups, anchor, 1.0)
+        ladder = rate_groups(names, groups, anchor, PRIOR)
+        remarks.append(f"No finite ratings follow from the results alone ({_unjoined(ladder)}): rated with --prior 1.")
     remarks.extend(_remarks(ladder))
     ordered = sorted(ladder.rows, key=lambda row: (-row.rating, row.name))
     return tuple(RatedBot(r.name, r.rating, r.low, r.high, r.se, r.comparisons) for r in ordered), tuple(remarks)
+
+
+def _unjoined(ladder: Ladder) -> str:
+    """Say why results do not join all bots by points taken in both directions."""
+    groups = len({row.group for row in ladder.rows})
+    reasons = ["groups that never met"] if groups > 1 else []
+    if len(np.unique(ladder.fit.component)) > groups:
+        reasons.append("a side that took every point from another")
+    return " and ".join(reasons)
 
 
 def _remarks(ladder: Ladder) -> list[str]:
@@ -86,15 +95,19 @@ def read_results(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[Group, ..
         ValueError: A line makes no sense; the message names it.
     """
     reader = csv.reader(lines)
-    header = [name.strip().lower() for name in next(reader, [])]
-    if not {"a", "b", "score"} <= set(header):
-        raise ValueError(f"line 1: expected the columns a,b,score and maybe count,match, not {','.join(header)[:80]!r}")
-    optional = [name for name in ("count", "match") if name in header]
-    wanted = itemgetter(*(header.index(name) for name in ("a", "b", "score", *optional)))
     try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        if not {"a", "b", "score"} <= set(header):
+            raise ValueError(
+                f"line 1: expected the columns a,b,score and maybe count,match; not {','.join(header):.60}"
+            )
+        columns = [name for name in ("a", "b", "score", "count", "match") if name in header]
+        wanted = itemgetter(*map(header.index, columns))
         seen = Counter(map(wanted, filter(None, reader)))
-    except (IndexError, csv.Error) as error:
-        raise ValueError(f"line {reader.line_num}: expected {len(header)} values, {error}") from None
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: cannot be read as CSV: {error}") from None
+    except IndexError:
+        raise ValueError(f"line {reader.line_num}: expected {len(header)} values, as the header has") from None
     if not seen:
         raise ValueError("expected at least one result after the header")
     first, second, scores, *rest = zip(*seen, strict=True)

@@ -72,7 +72,7 @@ class Standing:
         rating: Elo as shown; with a `bound`, a finite stand-in that the ghost games give.
         low: Lower end of the 95 % bar against the pool mean; None where the results set no lower end.
         high: Upper end, likewise.
-        se: Standard error in Elo.
+        se: Standard error in Elo; None where the rating is only bounded, or there is no match.
         rank_low: Best rank that the results leave open.
         rank_high: Worst rank that the results leave open.
         matches: Its matches.
@@ -88,7 +88,7 @@ class Standing:
     rating: float
     low: float | None
     high: float | None
-    se: float
+    se: float | None
     rank_low: int
     rank_high: int
     matches: int
@@ -307,7 +307,7 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
             rating=_shown(centred[i] + shift),
             low=_end(low[i] + shift),
             high=_end(high[i] + shift),
-            se=_shown(se[i]) if not alone[i] else _shown(ELO_PER_LOGIT * sqrt(found.plain[i, i])),
+            se=None if alone[i] else _shown(se[i]),
             rank_low=1 + int(clear[:, i].sum()),
             rank_high=len(names) - int(clear[i].sum()),
             matches=int(found.matches[i]),

@@ -2,37 +2,60 @@
 
 import json
 import random
+import sys
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from typing import Protocol
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
 
 from tests.ratings.fields import pair
-from tournament import cli_ratings
+from tournament.cli import main
 from tournament.rating_csv import rate_csv
 from tournament.standings import rate
 
-APP = typer.Typer()
-APP.command()(cli_ratings.rate)
-APP.command()(cli_ratings.sprt)
+
+@dataclass
+class Ran:
+    """What a command left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
 
 
-def run(*arguments: str, text: str = "") -> Result:
-    return CliRunner().invoke(APP, list(arguments), input=text)
+class Run(Protocol):
+    """Runs the command line with arguments and standard input."""
+
+    def __call__(self, *arguments: str, text: str = "") -> Ran: ...
 
 
-def rated(text: str, *options: str) -> dict[str, dict[str, float]]:
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process."""
+
+    def ran(*arguments: str, text: str = "") -> Ran:
+        monkeypatch.setattr(sys, "argv", ["tournament", *arguments])
+        monkeypatch.setattr(sys, "stdin", StringIO(text))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ran(int(ended.value.code or 0), *capsys.readouterr())
+
+    return ran
+
+
+def rated(run: Run, text: str, *options: str) -> dict[str, dict[str, float]]:
     result = run("rate", "-", "--json", *options, text=text)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, result.stderr
     return {row["bot"]: row for row in json.loads(result.stdout)}
 
 
 SEASON = "a,b,score,count\nA,B,1,2\nB,A,1,3\nA,D,1,1\nD,A,1,4\nB,C,1,5\nC,B,1,3\nC,D,1,1\nD,C,1,3\n"
 
 
-def test_rate_gives_the_published_ratings_without_a_prior() -> None:
-    rows = rated(SEASON, "--prior", "0")
+def test_rate_gives_the_published_ratings_without_a_prior(run: Run) -> None:
+    rows = rated(run, SEASON, "--prior", "0")
     for bot, elo in (("A", -77.57), ("B", 7.37), ("C", -72.23), ("D", 142.44)):
         assert rows[bot]["rating"] == pytest.approx(1500 + elo, abs=0.01)
     assert {bot: row["games"] for bot, row in rows.items()} == {"A": 10, "B": 13, "C": 12, "D": 9}
@@ -50,12 +73,12 @@ def test_rows_of_one_match_are_one_cluster() -> None:
     assert (second.bot, second.games) == ("y", 96)
 
 
-def test_a_match_of_three_bots_is_one_cluster_too() -> None:
-    rows = rated("match,a,b,score\n" + "1,A,B,1\n1,A,C,1\n1,B,C,0.5\n2,A,B,0\n2,C,A,0.5\n2,B,C,1\n,A,B,1\n")
+def test_a_match_of_three_bots_is_one_cluster_too(run: Run) -> None:
+    rows = rated(run, "match,a,b,score\n" + "1,A,B,1\n1,A,C,1\n1,B,C,0.5\n2,A,B,0\n2,C,A,0.5\n2,B,C,1\n,A,B,1\n")
     assert {bot: row["games"] for bot, row in rows.items()} == {"A": 5, "B": 5, "C": 4}
 
 
-def test_the_order_of_the_lines_does_not_matter() -> None:
+def test_the_order_of_the_lines_does_not_matter(run: Run) -> None:
     lines = [f"{m},b{m % 3},b{3 + m % 2},{(m % 3) / 2}" for m in range(60)]
     answers = set()
     for seed in range(4):
@@ -64,14 +87,44 @@ def test_the_order_of_the_lines_does_not_matter() -> None:
     assert len(answers) == 1
 
 
-def test_clean_records_and_strangers_get_finite_numbers_and_a_remark() -> None:
+def test_clean_records_and_strangers_get_finite_numbers_and_a_remark(run: Run) -> None:
     result = run("rate", "-", "--json", "--prior", "0", text="a,b,score,count\nA,B,1,30\nC,D,0.5,30\n")
     rows = {row["bot"]: row for row in json.loads(result.stdout)}
     assert rows["A"]["high"] is None
     assert rows["A"]["low"] is not None
-    assert "rated with --prior 1" in result.stderr
+    assert rows["A"]["se"] is None
+    assert (
+        "(groups that never met and a side that took every point from another): rated with --prior 1" in result.stderr
+    )
     assert "Never met, not comparable: A B | C D" in result.stderr
     assert "open" in run("rate", "-", text="a,b,score\nA,B,1\n").stdout
+
+
+def test_groups_that_never_met_are_not_called_a_clean_record(run: Run) -> None:
+    both_ways = "a,b,score\nA,B,1\nB,A,1\nC,D,1\nD,C,1\n"
+    said = run("rate", "-", "--prior", "0", text=both_ways).stderr
+    assert "(groups that never met): rated with --prior 1" in said
+    assert (
+        "(a side that took every point from another)"
+        in run("rate", "-", "--prior", "0", text="a,b,score\nA,B,1").stderr
+    )
+
+
+def test_a_bound_has_no_standard_error_however_many_wins_it_stands_on(run: Run) -> None:
+    for wins in (1, 1000):
+        rows = rated(run, f"a,b,score,count\nA,B,1,{wins}\n")
+        assert {row["se"] for row in rows.values()} == {None}
+    cells = run("rate", "-", text="a,b,score\nA,B,1\n").stdout.splitlines()[3].split("│")
+    assert [cell.strip() for cell in cells[4:6]] == ["open", "open"]
+
+
+def test_names_steer_no_terminal(run: Run) -> None:
+    result = run("rate", "-", text="a,b,score\n\x1b[31mred,b\u202e,1\n")
+    assert not {"\x1b", "\u202e"} & {*result.stdout, *result.stderr}
+    assert "\\x1b[31mred" in result.stdout
+    refused = run("rate", "-", text="a,b,score\n\x1b[31mred,b,7\n")
+    assert (refused.exit_code, "\x1b" in refused.stderr) == (2, False)
+    assert json.loads(run("rate", "-", "--json", text="a,b,score\n\x1b,b,1\n").stdout)[0]["bot"] == "\x1b"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +133,9 @@ def test_clean_records_and_strangers_get_finite_numbers_and_a_remark() -> None:
         ("", "line 1"),
         ("a,b\nA,B\n", "line 1"),
         ("a,b,score\n", "at least one result"),
-        ("a,b,score\nA,B\n", "line 2"),
+        ("a,b,score\nA,B\n", "line 2: expected 3 values, as the header has"),
+        ("a" * 200_000 + ",b,score\nA,B,1\n", "line 1: cannot be read as CSV: field larger than"),
+        ("a,b,score\nA,B,1\nA,B," + "1" * 200_000 + "\n", "line 3: cannot be read as CSV: field larger than"),
         ("a,b,score\nA,B,1\nA,B,2\n", "row 3"),
         ("a,b,score\nA,B,nan\n", "row 2"),
         ("a,b,score\nA,A,1\n", "row 2"),
@@ -91,20 +146,20 @@ def test_clean_records_and_strangers_get_finite_numbers_and_a_remark() -> None:
         ("match,a,b,score\n" + "".join(f"1,x,b{i},1\n" for i in range(20)), "21 bots"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_one_line(text: str, said: str) -> None:
+def test_a_file_that_makes_no_sense_is_refused_with_one_line(run: Run, text: str, said: str) -> None:
     result = run("rate", "-", text=text)
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
 
 
-def test_a_missing_file_is_a_clear_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_clear_line(run: Run, tmp_path: Path) -> None:
     result = run("rate", str(tmp_path / "none.csv"))
     assert result.exit_code == 2
     assert "none.csv" in result.stderr
 
 
-def test_sprt_reports_pairs_and_games() -> None:
+def test_sprt_reports_pairs_and_games(run: Run) -> None:
     report = json.loads(
         run("sprt", "--pairs", "871,26175,55983,26678,821", "--elo0", "0", "--elo1", "2", "--json").stdout
     )
@@ -129,7 +184,7 @@ def test_sprt_reports_pairs_and_games() -> None:
         ("--wdl", "1,2,3", "--model", "banana"),
     ],
 )
-def test_sprt_refuses_counts_that_make_no_sense(options: tuple[str, ...]) -> None:
+def test_sprt_refuses_counts_that_make_no_sense(run: Run, options: tuple[str, ...]) -> None:
     result = run("sprt", *options)
     assert result.exit_code == 2
     assert result.stderr
