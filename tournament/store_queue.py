@@ -191,7 +191,7 @@ class Queue(Database):
         if tournament_id is not None:
             which.append(MATCH.c.tournament_id == tournament_id)
         if not started_too:
-            which.append(MATCH.c.started_at.is_(None))
+            which += [MATCH.c.started_at.is_(None), ~MATCH.c.worker.startswith(HOLDER)]
         with self.write() as connection:
             return len(_requeue(connection, *which, error=None))
 

@@ -39,6 +39,7 @@ def test_the_leases_of_a_killed_run_go_back_at_once_and_cost_nothing(store: Stor
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as run:
         assert run.stdout is not None and run.stdout.readline() == b"held\n"
         assert store.take_back() == 0, "it lives"
+        assert store.take_back_all(started_too=False) == 0, "and has nothing to do with the broker's memory"
         assert store.counts(1) == Counts(running=2, queued=1)
         run.kill()
     wait_for(store.take_back, "PostgreSQL to see that it is gone")
