@@ -9,6 +9,7 @@ from dashboard.charts import Bar, interval_scale
 from tournament.ratings import Block
 from tournament.schedule import games_per_match
 from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, rate
+from tournament.store_tokens import info
 
 if TYPE_CHECKING:
     from dashboard.site import Contest, Site
@@ -118,23 +119,15 @@ def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[
         tally = totals.tally
         span = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
         rows.append(
-            StandingRow(
+            info(
+                StandingRow,
+                row,
                 rank="" if row.provisional else span,
-                rank_low=row.rank_low,
-                rank_high=row.rank_high,
                 bot=entrant.name,
                 version=entrant.version,
                 house=entrant.house,
                 disqualified=entrant.disqualified,
-                rating=row.rating,
-                low=row.low,
-                high=row.high,
-                bound=str(row.bound),
-                provisional=row.provisional,
-                group=row.group,
-                matches=row.matches,
                 games=row.matches * per_match,
-                share=row.share,
                 points_per_deal=tally.points / tally.deals if tally.deals else None,
                 contracts=sum(tally.bids),
                 contracts_made=sum(tally.made),

@@ -18,6 +18,7 @@ from tournament import seeds
 from tournament.models import MatchState
 from tournament.replay import to_line
 from tournament.results import comparisons
+from tournament.store_tokens import info
 from tournament.store_values import MatchFilter
 
 if TYPE_CHECKING:
@@ -155,17 +156,14 @@ def taken(contest: Contest, match: MatchInfo) -> tuple[float, ...]:
 
 def match_row(contest: Contest, match: MatchInfo) -> MatchRow:
     """Make the row of a match."""
-    return MatchRow(
+    return info(
+        MatchRow,
+        match,
         id=match_id(match),
-        number=match.number,
-        round=match.round,
         state=STATE_WORDS[match.state],
-        bots=tuple(contest.bot(position) for position in match.entrants),
+        bots=tuple(map(contest.bot, match.entrants)),
         taken=taken(contest, match),
-        games=match.games,
-        faults=match.faults,
         recorded_at=moment(match.recorded_at),
-        play_s=match.play_s,
     )
 
 
@@ -221,34 +219,29 @@ def match_list(
 def match_page(site: SiteDep, match_id: str) -> MatchPage:
     """Give a match with its games deal by deal, by tournament and number, like 1-17."""
     contest, match = site.match(match_id)
-    info = contest.info
+    about = contest.info
     done = match.state is MatchState.DONE
     loaded = load_games(site, contest, match) if done else {}
-    faults = site.store.faults(info.id, match_id=match.id) if match.faults else []
+    faults = site.store.faults(about.id, match_id=match.id) if match.faults else []
     row, names = match_row(contest, match), seating_names(contest, match)
     best = [entrant for entrant, points in enumerate(row.taken) if points == max(row.taken)]
     documents = {seating: game.document for seating, game in loaded.items()}
-    deals = deal_rows(info.rules, len(match.entrants), documents, best[0] if len(best) == 1 else None)
-    return MatchPage(
+    deals = deal_rows(about.rules, len(match.entrants), documents, best[0] if len(best) == 1 else None)
+    return info(
+        MatchPage,
+        match,
         tournament=contest.ref,
         match=row,
-        key=match.key,
-        commitment=info.commitment,
-        seed=seeds.deal_seed(info.secret, match.key) if done else None,
-        secret=info.secret if info.secret_is_out else None,
-        worker=match.worker,
-        attempt=match.attempt,
-        error=match.error,
+        commitment=about.commitment,
+        seed=seeds.deal_seed(about.secret, match.key) if done else None,
+        secret=about.secret if about.secret_is_out else None,
         started_at=moment(match.started_at),
         columns=tuple(
-            GameColumn(
+            info(
+                GameColumn,
+                game,
                 game_id=f"{row.id}-{game.seating}",
-                seating=game.seating,
                 seats=names[game.seating - 1],
-                end=str(game.end),
-                scores=game.scores,
-                deals=game.deals,
-                digest=game.digest,
                 replay=game.seating in loaded,
                 words=result_words(loaded[game.seating].document) if game.seating in loaded else "",
                 problem=loaded[game.seating].problem if game.seating in loaded else "",
@@ -259,21 +252,12 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
         deciding=next((deal for deal in deals if deal.deciding), None),
         verified=sum(not game.problem for game in loaded.values()),
         faults=tuple(
-            MatchFault(
-                contest.bot(fault.entrant),
-                fault.seating,
-                fault.seat,
-                str(fault.kind),
-                FAULT_WORDS[str(fault.kind)],
-                fault.deal,
-                fault.attempt,
-                fault.act,
-            )
+            info(MatchFault, fault, bot=contest.bot(fault.entrant), words=FAULT_WORDS[fault.kind])
             for fault in reversed(faults)
         ),
         voids=tuple(
             VoidLine(datetime.fromtimestamp(void.voided_at, UTC), void.reason)
-            for void in site.store.voids(info.id)
+            for void in site.store.voids(about.id)
             if void.match_id == match.id
         ),
     )

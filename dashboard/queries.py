@@ -27,20 +27,19 @@ TIMING = struct.Struct("<BI")
 
 @dataclass(frozen=True, slots=True)
 class FaultGroup:
-    """Faults of one kind and message of one entrant, with the newest match they happened in."""
+    """Faults of one kind and message of one entrant."""
 
     entrant: int
     kind: str
     message: str
     count: int
-    match_id: int
 
 
 def fault_groups(store: Store, tournament_id: int, entrants: Sequence[int]) -> tuple[FaultGroup, ...]:
     """Group the faults of some entrants, newest entrant first, most frequent first."""
     keys = (FAULT.c.entrant, FAULT.c.kind, FAULT.c.message)
     query = (
-        select(*keys, func.count(), func.max(FAULT.c.match_id))
+        select(*keys, func.count())
         .where(FAULT.c.tournament_id == tournament_id, FAULT.c.entrant.in_(entrants))
         .group_by(*keys)
         .order_by(FAULT.c.entrant.desc(), func.count().desc(), FAULT.c.message)

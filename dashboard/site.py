@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 
@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 from tournament.store import NotFound
 from tournament.store_public import holds
+from tournament.store_tokens import info
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -137,8 +138,7 @@ class Site:
 
     def progress(self, tournament_id: int) -> Progress:
         """Count the matches of a tournament, all at one moment."""
-        counts = self.store.counts(tournament_id)
-        return Progress(*(getattr(counts, field.name) for field in fields(Progress)))
+        return info(Progress, self.store.counts(tournament_id))
 
     def match(self, text: str) -> tuple[Contest, MatchInfo]:
         """Read the match that an address names as tournament-number; 404 without one."""

@@ -14,6 +14,7 @@ from dashboard.field import StandingRow, anchor_of, cell_of, checkpoint_step, fi
 from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef, shown
 from dashboard.web import csv_file
 from tournament.standings import Standing, history
+from tournament.store_tokens import info
 
 if TYPE_CHECKING:
     from dashboard.field import Field
@@ -134,7 +135,7 @@ def standings_page(site: SiteDep, tournament: int | None = None, q: str = "", ho
         entrant_count=len(field.rows),
         groups=len({row.group for row in field.rows}),
         misfits=tuple(
-            MisfitLine(contest.bot(pair.first), contest.bot(pair.second), pair.share, pair.promised)
+            info(MisfitLine, pair, first=contest.bot(pair.first), second=contest.bot(pair.second))
             for pair in field.misfits[:5]
         ),
     )
@@ -191,8 +192,7 @@ def history_page(site: SiteDep, tournament: int | None = None, bots: str = "") -
     lines = []
     for entrant in chosen_entrants(contest, field, bots, CHART_LINES)[:CHART_LINES]:
         rows = (table[entrant] for table in tables)
-        points = tuple(HistoryPoint(row.matches, row.rating, row.low, row.high, row.provisional) for row in rows)
-        lines.append(HistoryLine(contest.bot(entrant), points))
+        lines.append(HistoryLine(contest.bot(entrant), tuple(info(HistoryPoint, row) for row in rows)))
     chart = line_chart(
         "Ratings over the tournament",
         "Elo at checkpoints with the 95 % interval as a band; placement left out; the same numbers stand below.",

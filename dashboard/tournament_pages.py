@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from fastapi import APIRouter, HTTPException, Request
@@ -18,6 +18,7 @@ from dashboard.replay_pages import make_part
 from dashboard.site import BotRef, Contest, Progress, Site, SiteDep, TournamentRef, shown
 from tournament.environment import layer_lines
 from tournament.models import TournamentState
+from tournament.store_tokens import info
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,14 +155,14 @@ class OverviewPage:
 
 def live_part(site: Site, contest: Contest) -> LivePart:
     """Make what moves on the page of a tournament."""
-    store, info, now = site.store, contest.info, site.clock()
-    progress = site.progress(info.id)
+    store, about, now = site.store, contest.info, site.clock()
+    progress = site.progress(about.id)
     field = field_of(site, contest)
-    latest = store.latest_matches(info.id, 10)
-    last_result, started = moment(latest[0].recorded_at) if latest else None, moment(info.started_at)
+    latest = store.latest_matches(about.id, 10)
+    last_result, started = moment(latest[0].recorded_at) if latest else None, moment(about.started_at)
     since = last_result or started
     open_matches = progress.running + progress.queued
-    going = info.state is TournamentState.RUNNING and info.held_at is None
+    going = about.state is TournamentState.RUNNING and about.held_at is None
     stalled_s = (now - since).total_seconds() if since and open_matches and going else 0.0
     return LivePart(
         tournament=contest.ref,
@@ -170,29 +171,29 @@ def live_part(site: Site, contest: Contest) -> LivePart:
         top=field.rows[:10],
         latest=tuple(match_row(contest, match) for match in latest),
         running=tuple(
-            RunningRow(
-                match_id(match),
-                match.number,
-                tuple(map(contest.bot, match.entrants)),
-                match.worker or "",
-                moment(match.started_at),
-                match.attempt,
+            info(
+                RunningRow,
+                match,
+                id=match_id(match),
+                bots=tuple(map(contest.bot, match.entrants)),
+                worker=match.worker or "",
+                started_at=moment(match.started_at),
             )
-            for match in store.running_matches(info.id, 20)
+            for match in store.running_matches(about.id, 20)
         ),
         workers=tuple(
-            WorkerRow(
-                worker.name,
-                worker.slots,
-                worker.task or "",
-                datetime.fromtimestamp(worker.seen_at, UTC),
-                now.timestamp() - worker.seen_at > WORKER_SILENT_S,
-                worker.refused or "",
+            info(
+                WorkerRow,
+                worker,
+                task=worker.task or "",
+                seen_at=moment(worker.seen_at),
+                silent=now.timestamp() - worker.seen_at > WORKER_SILENT_S,
+                refused=worker.refused or "",
             )
             for worker in store.workers()
         ),
         fault_count=sum(totals.faults for totals in field.figures.totals),
-        void_count=len(store.voids(info.id)),
+        void_count=len(store.voids(about.id)),
         last_result_at=last_result,
         stalled_s=stalled_s if stalled_s > STALLED_S else None,
         left_s=(now - started).total_seconds() / progress.finished * open_matches
@@ -202,18 +203,10 @@ def live_part(site: Site, contest: Contest) -> LivePart:
     )
 
 
-def tournament_row(info: TournamentInfo) -> TournamentRow:
+def tournament_row(about: TournamentInfo) -> TournamentRow:
     """Make the row of a tournament."""
-    return TournamentRow(
-        info.id,
-        info.name,
-        str(info.state),
-        info.rules.mode,
-        info.rounds,
-        datetime.fromtimestamp(info.created_at, UTC),
-        moment(info.started_at),
-        moment(info.finished_at),
-    )
+    times = {name: moment(getattr(about, name)) for name in ("created_at", "started_at", "finished_at")}
+    return info(TournamentRow, about, mode=about.rules.mode, **times)
 
 
 def tournament_list(site: SiteDep, before: int | None = None) -> TournamentList:
@@ -280,19 +273,19 @@ def screen_page(request: Request, site: SiteDep, tournament_id: int) -> ScreenPa
 def show_tournament(request: Request, site: SiteDep, tournament_id: int, part: bool = False) -> HTMLResponse:
     """Show a tournament, or only the part of the page that moves."""
     contest = site.contest(tournament_id)
-    info = contest.info
+    about = contest.info
     last_event = site.store.last_event(tournament_id)  # read first: what happens meanwhile is told again, not lost
     moving = live_part(site, contest)
     if part:
         return site.renderer.html(request, moving)
     page = TournamentPage(
-        tournament=tournament_row(info),
-        live=info.state in (TournamentState.RUNNING, TournamentState.PAUSED),
+        tournament=tournament_row(about),
+        live=about.state in (TournamentState.RUNNING, TournamentState.PAUSED),
         entrants=tuple(contest.bot(entrant.position) for entrant in contest.entrants),
-        commitment=info.commitment,
-        secret=info.secret if info.secret_is_out else None,
+        commitment=about.commitment,
+        secret=about.secret if about.secret_is_out else None,
         last_event=last_event,
-        sandbox=tuple(layer_lines(info.environment, [each.environment for each in site.store.workers()])),
+        sandbox=tuple(layer_lines(about.environment, [each.environment for each in site.store.workers()])),
         part=site.renderer.markup(request, moving),
     )
     return site.renderer.html(request, page)
