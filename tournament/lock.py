@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 try:
@@ -23,11 +22,6 @@ class CoordinatorLock:
     def __init__(self, database: Path) -> None:
         self.path = database.with_name(f"{database.name}.lock")
         self._descriptor: int | None = None
-
-    @property
-    def held(self) -> bool:
-        """Whether this object holds the lock."""
-        return self._descriptor is not None
 
     def acquire(self) -> bool:
         """Takes the lock if nobody else holds it, and says whether this object holds it now; never waits.
@@ -68,8 +62,6 @@ class CoordinatorLock:
         """Does not take the lock: ask `acquire`."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Gives the lock back."""
         self.release()

@@ -12,7 +12,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from tournament.game import Fault, Game
 from tournament.observation import QuestionWriter
@@ -22,6 +22,11 @@ from tournament.source import BotSource
 from tournament.wire import MatchTask, game_result
 from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.sandbox.frames import GuestInit
+
+if TYPE_CHECKING:  # the sandbox is there on Linux only
+    from workers.sandbox.host import Sandbox
+    from workers.sandbox.plain import PlainGuest, PlainSandbox
+    from workers.sandbox.remote import Guest
 
 LOG_TAIL_LINES = 20
 LOG_TAIL_CHARS = 8_192
@@ -39,48 +44,11 @@ def collect_seldom() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-class SeatedBot(Protocol):
-    """A bot at its seat, as `workers.sandbox` makes them."""
+SeatedBot: TypeAlias = "Guest | PlainGuest"
+"""A bot at its seat."""
 
-    def wait_ready(self) -> None:
-        """Waits until the bot is loaded; raises `GuestFault` or `SandboxFailure`."""
-
-    def ask(self, question: bytes, number: int, legal_count: int, deals_begun: int) -> int:
-        """Returns the index of the bot's choice; raises `GuestFault` or `SandboxFailure`."""
-
-    def log(self) -> str:
-        """Returns what the bot has printed so far, bounded and safe to show."""
-
-    def close(self) -> None:
-        """Ends the bot."""
-
-    @property
-    def slowest_decision_cpu_s(self) -> float:
-        """CPU seconds of the slowest answer."""
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU seconds in all."""
-
-    @property
-    def load_cpu_s(self) -> float:
-        """CPU seconds of loading; 0 where that cannot be told."""
-
-    @property
-    def memory_bytes(self) -> int:
-        """The most memory it took beyond an empty guest, known once it is closed; 0 where that cannot be told."""
-
-    @property
-    def last_decision_cpu_s(self) -> float:
-        """CPU seconds that the last answer took, at most: short ones are told by the wall clock."""
-
-
-class Seating(Protocol):
-    """What seats bots: `Sandbox` or, on other systems, `PlainSandbox`."""
-
-    def spawn(self, source: BotSource, init: GuestInit, slot: int) -> SeatedBot:
-        """Begins to load a bot."""
-
+Seating: TypeAlias = "Sandbox | PlainSandbox"
+"""What seats bots: the sandbox or, on other systems, plain child processes."""
 
 Watcher = Callable[[Game, int, SeatedBot], None]
 """Called after every load, answer or fault with the game, the seat and its bot; `play` prints what the bot printed."""
