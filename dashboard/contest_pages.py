@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
@@ -125,6 +126,19 @@ def _when(info: TournamentInfo, at: float | None) -> str:
     return "" if at is None else contest.moment_text(at, Plan.from_dict(info.plan).zone)
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Answer with the reason where the store or the rules of a contest say no."""
+    try:
+        yield
+    except NotFound as error:
+        raise HTTPException(404, f"Not found: {error}.") from error
+    except (WrongState, contest.NotReady) as error:
+        raise HTTPException(409, str(error)) from error
+    except (StoreError, ValueError) as error:
+        raise HTTPException(422, str(error)) from error
+
+
 def _house(request: Request) -> House:
     return cast("House", request.app.state.house)
 
@@ -209,13 +223,11 @@ def _whole(text: str, name: str) -> int:
 @router.post("/admin/contests", name="make_contest")
 def make_contest(site: SiteDep, visitor: OrganiserDep, form: Annotated[NewContest, Depends()]) -> Response:
     """Make a tournament, or practice rounds, as the form says."""
-    try:
+    with _refusals():
         new = form.wish().made()
         if form.practice_at:
             contest.practise(site.store, new, form.practice_at, by=visitor.account_id)
             return _to(site, None)
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from error
     return _to(site, site.store.create(new, by=visitor.account_id))
 
 
@@ -361,14 +373,8 @@ def run_contest(
     if act not in ACTS:
         raise HTTPException(404, "There is no such act.")
     info = site.contest(row_id(tournament_id)).info
-    try:
+    with _refusals():
         ACTS[act](Act(site.store, info, visitor.account_id, form, _house(request)))
-    except NotFound as error:
-        raise HTTPException(404, f"There is {error}.") from error
-    except (WrongState, contest.NotReady) as error:
-        raise HTTPException(409, str(error)) from error
-    except (StoreError, ValueError) as error:
-        raise HTTPException(422, str(error)) from error
     return _to(site, info.id)
 
 
@@ -392,20 +398,16 @@ def add_announcement(
 @router.post("/admin/announcements/{number}/drop", name="drop_announcement")
 def drop_announcement(site: SiteDep, visitor: OrganiserDep, number: int) -> Response:
     """Take an announcement back."""
-    try:
+    with _refusals():
         site.store.drop_announcement(row_id(number), by=visitor.account_id)
-    except NotFound as error:
-        raise HTTPException(404, f"There is {error}.") from error
     return _to(site, None)
 
 
 @router.post("/admin/practice/{number}/stop", name="stop_practice")
 def stop_practice(site: SiteDep, visitor: OrganiserDep, number: int) -> Response:
     """End practice rounds."""
-    try:
+    with _refusals():
         site.store.stop_practice(row_id(number), by=visitor.account_id)
-    except NotFound as error:
-        raise HTTPException(404, f"There are {error}.") from error
     return _to(site, None)
 
 

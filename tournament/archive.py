@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from tournament.export import export_tournament, places_of, standings_of
+from tournament.export import all_matches, export_tournament, places_of, standings_of
 from tournament.final_order import grades
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.store import NotFound, Store
@@ -40,10 +40,10 @@ def write_archive(store: Store, tournament_id: int, folder: Path) -> tuple[str, 
         if entrant.sha256 is not None:
             _write_source(store, entrant, folder / "sources" / entrant.text.replace(":", "-"))
     _write_lines(folder / "faults.jsonl", _faults(store, tournament_id))
-    _write_lines(folder / "voids.jsonl", ({**asdict(each)} for each in store.voids(tournament_id)))
+    _write_lines(folder / "voids.jsonl", (asdict(each) for each in store.voids(tournament_id)))
     _write_lines(folder / "repeats.jsonl", (asdict(each) for each in repeats(store, tournament_id)))
     _write_lines(folder / "audit.jsonl", (asdict(each) for each in store.audit_log(AUDIT_LINES)))
-    _write_lines(folder / "matches.jsonl", _matches(store, tournament_id))
+    _write_lines(folder / "matches.jsonl", (asdict(each) for each in all_matches(store, tournament_id)))
     _write_lines(
         folder / "persons.jsonl",
         ({"entrant": each.text, "owner": each.owner, "person": person_of(store, each)} for each in entrants),
@@ -90,10 +90,3 @@ def _faults(store: Store, tournament_id: int) -> Iterator[dict[str, Any]]:
     while page := store.faults(tournament_id, before=before, limit=_PAGE):
         yield from (asdict(each) for each in page)
         before = page[-1].match_id, page[-1].seating, page[-1].ordinal
-
-
-def _matches(store: Store, tournament_id: int) -> Iterator[dict[str, Any]]:
-    after = 0
-    while page := store.matches(tournament_id, after=after, limit=_PAGE):
-        yield from (asdict(each) for each in page)
-        after = page[-1].number

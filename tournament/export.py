@@ -24,7 +24,7 @@ from tournament.replay import document, to_line
 from tournament.store import Store, WrongState
 from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
 from tournament.table import COLUMNS, TableRow, ladder_of, table
-from tournament.verify_tournament import FILES, FORMAT
+from tournament.verify_settings import FILES, FORMAT
 
 _PAGE: Final = 1000
 _SIDES: Final = "abc"
@@ -95,7 +95,7 @@ def _replaced(path: Path) -> Iterator[IO[str]]:
 
 def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:
     schedule, missing = [], []
-    for match in _all_matches(store, tournament.id):
+    for match in all_matches(store, tournament.id):
         schedule.append([match.number, match.key])
         if match.state is not MatchState.DONE:
             missing.append(match.number)
@@ -157,7 +157,7 @@ def _write_matches(file: IO[str], store: Store, tournament: TournamentInfo, entr
     writer = csv.writer(file, lineterminator="\n")
     names = [*(f"bot_{side}" for side in sides), "games", *(f"score_{pair}" for pair in pairs)]
     writer.writerow(["match", "round", "key", *names, "faults"])
-    for match in _all_matches(store, tournament.id):
+    for match in all_matches(store, tournament.id):
         if match.state is MatchState.DONE:
             texts = [entrants[position].text for position in match.entrants]
             # Half points are what is stored; whole ones are what people count in.
@@ -165,7 +165,8 @@ def _write_matches(file: IO[str], store: Store, tournament: TournamentInfo, entr
             writer.writerow([match.number, match.round, match.key, *texts, match.games, *scores, match.faults])
 
 
-def _all_matches(store: Store, tournament_id: int) -> Iterator[MatchInfo]:
+def all_matches(store: Store, tournament_id: int) -> Iterator[MatchInfo]:
+    """Yields the matches of a tournament by number."""
     after = 0
     while page := store.matches(tournament_id, after=after, limit=_PAGE):
         yield from page

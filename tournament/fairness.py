@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist, fmean, variance
 from typing import Final
 
 MIN_TABLES: Final = 10
@@ -119,22 +120,12 @@ def odd_pairs(matches: Iterable[FairMatch]) -> tuple[OddPair, ...]:
     judged = {pair: values for pair, values in losses.items() if len(values) >= MIN_TABLES}
     if not judged:
         return ()
-    level = _upper_tail_z(TAIL / len(judged))
+    level = -NormalDist().inv_cdf(TAIL / len(judged))
     found = []
     for (first, second), values in judged.items():
-        mean = sum(values) / len(values)
-        spread = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+        mean = fmean(values)
         # A floor for matches that all went one way: half a point each.
-        z = -mean / math.sqrt(max(spread, 0.25) / len(values))
+        z = -mean / math.sqrt(max(variance(values, mean), 0.25) / len(values))
         if z > level:
             found.append(OddPair(first, second, len(values), -mean / 2, round(z, 2)))
     return tuple(sorted(found, key=lambda each: -each.z))
-
-
-def _upper_tail_z(chance: float) -> float:
-    """Returns how far out a normal value is with so small a chance beyond it."""
-    low, high = 0.0, 40.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) / 2 > chance else (low, middle)
-    return high

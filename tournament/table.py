@@ -6,17 +6,12 @@ The one place where figures from the store and the ladder meet; the terminal, th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from tournament.ratings import Block
 from tournament.standings import HOUSE_ANCHOR, Ladder, rate
 from tournament.store_values import EntrantInfo, Figures
-
-COLUMNS: Final = (
-    "bot", "version", "rating", "low", "high", "rank_low", "rank_high", "matches", "games", "points_per_deal", "faults",
-    "provisional",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,47 @@ class TableRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the row as JSON values, in the order of `COLUMNS`."""
-        return {name: getattr(self, name) for name in COLUMNS}
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One entrant's row.
+
+    Attributes:
+        bot: its name.
+        version: its version.
+        rating: Elo.
+        low: lower end of its 95 % interval; None where the results set none.
+        high: upper end, likewise.
+        rank_low: best rank that the results leave open.
+        rank_high: worst rank, likewise.
+        matches: its recorded matches.
+        games: their games.
+        points_per_deal: its points per deal; None before its first deal.
+        faults: its faults.
+        provisional: whether it has too few matches to be ranked.
+    """
+
+    bot: str
+    version: int
+    rating: float
+    low: float | None
+    high: float | None
+    rank_low: int
+    rank_high: int
+    matches: int
+    games: int
+    points_per_deal: float | None
+    faults: int
+    provisional: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the row as JSON values, in the order of `COLUMNS`."""
+        return asdict(self)
+
+
+COLUMNS: Final = tuple(field.name for field in fields(TableRow))
 
 
 def ladder_of(entrants: Sequence[EntrantInfo], figures: Figures, anchor: str | None = None) -> Ladder:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations, zip_longest
+from operator import eq
 from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile, ZipFile, is_zipfile
@@ -21,24 +22,20 @@ from zipfile import Path as ZipPath
 from tournament import seeds, verify
 from tournament.fairness import results_digest
 from tournament.final_order import HEADER as ORDER_HEADER
-from tournament.final_order import FinalOrder, contenders, final_order
+from tournament.final_order import contenders, final_order
 from tournament.replay import ReplayError
 from tournament.results import Tally, comparisons, pair_scores, side_entrants
 from tournament.rules import Rules
 from tournament.schedule import ALL_TRIPLES_UP_TO, Entry, schedule
-from tournament.store_values import EntrantInfo, EntrantTotals, Figures, ScoreBlock
+from tournament.store_values import EntrantTotals, Figures, ScoreBlock
 from tournament.table import COLUMNS, ladder_of, table
+from tournament.verify_settings import FILES, BadExport, Folder, Settings, read_settings
 
-FORMAT: Final = "smear-tournament/1"
-FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl", "final-order.csv")
 MOST_PROBLEMS: Final = 20
 """Differences of one kind that are written out; the rest is counted."""
 
 _ROUNDING: Final = 0.0005
 """Ratings are rounded to four decimals, whose last one may differ between linear algebra libraries."""
-
-
-_Folder = Path | ZipPath
 
 
 class Answer(StrEnum):
@@ -62,22 +59,6 @@ class Finding:
         return f"{self.subject}: {self.answer}{': ' if self.text else ''}{self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """What `tournament.json` says, with its types checked."""
-
-    rules: Rules
-    rounds: int
-    entrants: tuple[EntrantInfo, ...]
-    anchor: str | None
-    order: FinalOrder
-    schedule: tuple[tuple[int, str], ...]
-    without: tuple[int, ...]
-    commitment: str
-    secret: str | None
-    results: str
-
-
 @dataclass(slots=True)
 class _Played:
     """The games of one match as they were found: sums over them."""
@@ -86,10 +67,6 @@ class _Played:
     scores: dict[tuple[int, int], int] = field(default_factory=dict)
     tallies: list[Tally] = field(default_factory=list)
     faults: list[int] = field(default_factory=list)
-
-
-class _Bad(ValueError):
-    """A file that cannot be read as what it should be."""
 
 
 def verify_export(path: Path) -> Iterator[Finding]:
@@ -107,10 +84,10 @@ def verify_export(path: Path) -> Iterator[Finding]:
         yield Finding("archive", Answer.WRONG, f"cannot be read: {error}"[:300])
 
 
-def _verify(folder: _Folder) -> Iterator[Finding]:
+def _verify(folder: Folder) -> Iterator[Finding]:
     try:
-        settings = _settings(folder / "tournament.json")
-    except (_Bad, OSError) as error:
+        settings = read_settings(folder / "tournament.json")
+    except (BadExport, OSError) as error:
         yield Finding("tournament.json", Answer.WRONG, _why(error))
         return
     yield _commitment(settings)
@@ -125,7 +102,7 @@ def _verify(folder: _Folder) -> Iterator[Finding]:
     for subject, check in checks:
         try:
             yield from check()
-        except (_Bad, OSError) as error:
+        except (BadExport, OSError) as error:
             yield Finding(subject, Answer.WRONG, _why(error))
     found = results_digest(digests)
     if settings.results != found:
@@ -144,58 +121,7 @@ def _why(error: Exception) -> str:
     )
 
 
-def _settings(path: _Folder) -> _Settings:
-    try:
-        data = verify.parse(path.read_bytes())
-    except ReplayError as error:
-        raise _Bad(str(error)) from None
-    if data.get("format") != FORMAT:
-        raise _Bad(f"format {data.get('format')!r:.60}, expected {FORMAT!r}")
-    try:
-        texts = [seeds.entrant_text(each["bot"], each["version"]) for each in data["entrants"]]
-        if texts != sorted(set(texts)):
-            raise ValueError("entrants: expected them sorted, each once")
-        numbers = {number for number, _ in data["schedule"]}
-        for number in (*data["without_result"], *(void["match"] for void in data["voids"])):
-            if number not in numbers:
-                raise ValueError(f"match {number!r:.60} is not in the schedule")
-        for each in data["disqualifications"]:
-            if each["entrant"] not in texts:
-                raise ValueError(f"{each['entrant']!r:.60} is disqualified and no entrant")
-        return _Settings(
-            rules=Rules.from_dict(data["rules"]),
-            rounds=_typed(data["rounds"], int),
-            entrants=tuple(_entrant(place, each, data) for place, each in enumerate(data["entrants"])),
-            anchor=None if data["anchor"] is None else _typed(data["anchor"], str),
-            order=FinalOrder(data["final_order"]),
-            schedule=tuple((_typed(number, int), _typed(key, str)) for number, key in data["schedule"]),
-            without=tuple(_typed(number, int) for number in data["without_result"]),
-            commitment=_typed(data["commitment"], str),
-            secret=None if data["secret"] is None else _typed(data["secret"], str),
-            results=_typed(data["results"], str),
-        )
-    except KeyError as error:
-        raise _Bad(f"{error} is missing") from None
-    except (TypeError, ValueError) as error:
-        raise _Bad(f"malformed: {error}"[:300]) from None
-
-
-def _typed(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise ValueError(f"{value!r:.60} is no {kind.__name__}")
-    return value
-
-
-def _entrant(place: int, data: dict[str, Any], whole: dict[str, Any]) -> EntrantInfo:
-    name, version = _typed(data["bot"], str), _typed(data["version"], int)
-    text = seeds.entrant_text(name, version)
-    reasons = [each["reason"] for each in whole["disqualifications"] if each["entrant"] == text]
-    sha256, owner, order = data["sha256"], _typed(data["owner"], int), _typed(data["upload_order"], int)
-    house = _typed(data["house"], bool)
-    return EntrantInfo(place, name, version, sha256, owner, order, house, next(iter(reasons), None))
-
-
-def _commitment(settings: _Settings) -> Finding:
+def _commitment(settings: Settings) -> Finding:
     if settings.secret is None:
         return Finding("secret", Answer.OPEN, "it is not out yet: nor can the seeds be checked")
     expected = seeds.commitment(settings.secret)
@@ -204,7 +130,7 @@ def _commitment(settings: _Settings) -> Finding:
     return Finding("commitment", Answer.FOLLOWS, f"{expected}, if that is what was published before the start")
 
 
-def _schedule(settings: _Settings) -> Finding:
+def _schedule(settings: Settings) -> Finding:
     drawn = settings.rules.side_count == 3 and len(settings.entrants) > ALL_TRIPLES_UP_TO
     if settings.secret is None and drawn:
         return Finding("schedule", Answer.OPEN, "at tables of three it follows from the secret, which is not out yet")
@@ -223,12 +149,12 @@ def _match_text(match: tuple[int, str] | None) -> str:
     return "no further match" if match is None else f"match {match[0]} {match[1]:.200}"
 
 
-def _games(path: _Folder, settings: _Settings, played: dict[int, _Played], digests: list[str]) -> Iterator[Finding]:
+def _games(path: Folder, settings: Settings, played: dict[int, _Played], digests: list[str]) -> Iterator[Finding]:
     numbers = {key: number for number, key in settings.schedule}
     problems = _Problems()
     count, shuffled, last = 0, True, (0, 0)
     with path.open("rb") as stream:
-        for line, raw in enumerate(stream, 1):
+        for line, raw in enumerate(iter(lambda: stream.readline(verify.MAX_LINE_BYTES), b""), 1):
             where = f"replays.jsonl:{line}"
             count += 1
             try:
@@ -268,7 +194,7 @@ def _size_of(key: str) -> int:
     return key.count(",") + 1
 
 
-def _belongs(written: dict[str, Any], settings: _Settings, numbers: dict[str, int]) -> tuple[int, int]:
+def _belongs(written: dict[str, Any], settings: Settings, numbers: dict[str, int]) -> tuple[int, int]:
     """Returns the number of the match and the seating of a sound document, if it is one of this tournament."""
     key, seating = written["match"]["key"], written["match"]["seating"]
     if key not in numbers:
@@ -303,7 +229,7 @@ def _add(played: _Played, written: dict[str, Any], rules: Rules, seating: int) -
             played.faults[seats[fault["seat"]]] += 1
 
 
-def _matches(path: _Folder, settings: _Settings, played: dict[int, _Played]) -> Iterator[Finding]:
+def _matches(path: Folder, settings: Settings, played: dict[int, _Played]) -> Iterator[Finding]:
     sides = "abc"[: min(len(settings.entrants), settings.rules.side_count)]
     pairs = [f"score_{one}{other}" for one, other in combinations(sides, 2)]
     header = ["match", "round", "key", *(f"bot_{side}" for side in sides), "games", *pairs, "faults"]
@@ -314,10 +240,10 @@ def _matches(path: _Folder, settings: _Settings, played: dict[int, _Played]) -> 
             scores = [f"{score // 2}{'.5' if score % 2 else ''}" for _, score in sorted(sums.scores.items())]
             games, faults = str(len(sums.seatings)), str(sum(sums.faults))
             expected.append([str(number), round_number, key, *texts.split(","), games, *scores, faults])
-    yield from _compare_rows(path, expected, "matches", f"{len(expected) - 1} results", _same_text)
+    yield from _compare_rows(path, expected, "matches", f"{len(expected) - 1} results", eq)
 
 
-def _standings(folder: _Folder, settings: _Settings, played: dict[int, _Played]) -> Iterator[Finding]:
+def _standings(folder: Folder, settings: Settings, played: dict[int, _Played]) -> Iterator[Finding]:
     figures = _figures(settings, played)
     try:
         ladder = ladder_of(settings.entrants, figures, settings.anchor)
@@ -335,7 +261,7 @@ def _standings(folder: _Folder, settings: _Settings, played: dict[int, _Played])
     )
 
 
-def _figures(settings: _Settings, played: dict[int, _Played]) -> Figures:
+def _figures(settings: Settings, played: dict[int, _Played]) -> Figures:
     positions = {entrant.text: entrant.position for entrant in settings.entrants}
     totals = [EntrantTotals()] * len(positions)
     blocks: dict[tuple[int, ...], ScoreBlock] = {}
@@ -356,17 +282,17 @@ def _figures(settings: _Settings, played: dict[int, _Played]) -> Figures:
 
 
 def _compare_rows(
-    path: _Folder, expected: Sequence[list[str]], subject: str, text: str, same: Callable[[str, str], bool]
+    path: Folder, expected: Sequence[list[str]], subject: str, text: str, same: Callable[[str, str], bool]
 ) -> Iterator[Finding]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             found = list(csv.reader(file))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise _Bad(f"{path.name}: malformed: {error}") from None
+        raise BadExport(f"{path.name}: malformed: {error}") from None
     problems = _Problems()
     nothing: list[str] = []
     for line, (row, wanted) in enumerate(zip_longest(found, expected, fillvalue=nothing), 1):
-        if len(row) != len(wanted):
+        if len(row) != len(wanted) or not wanted:
             texts = ",".join(row)[:120] or "nothing", ",".join(wanted) or "an end"
             problems.add(f"{path.name}:{line}: {texts[0]}, expected {texts[1]}")
             continue
@@ -378,10 +304,6 @@ def _compare_rows(
 
 def _cell(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _same_text(found: str, expected: str) -> bool:
-    return found == expected
 
 
 def _same_number(found: str, expected: str) -> bool:

@@ -115,6 +115,7 @@ def test_lines_in_another_order_or_twice_are_found(export: Path) -> None:
         for change in (
             lambda rows: rows.append(rows[-1]), lambda rows: rows.insert(1, rows.pop(2)), lambda rows: rows.pop(),
             lambda rows: rows[1].append("x"),
+            lambda rows: rows.append([]),
         ):  # fmt: skip
             change_rows(export, name, change)
             assert len(wrong(export)) > 0, name
