@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +21,7 @@ from tournament.source import BotSource
 from workers.sandbox.faults import GuestFault
 from workers.sandbox.frames import GuestInit
 from workers.sandbox.host import Sandbox
+from workers.sandbox.lockdown import Layers
 
 GAMES = 1_000 if "SMEAR_ATTACKS_EVERYWHERE" in os.environ else 200
 
@@ -77,6 +80,7 @@ from tournament.rules import Limits
 from tournament.source import BotSource
 from workers.sandbox.frames import GuestInit
 from workers.sandbox.host import Sandbox
+from workers.sandbox.lockdown import Layers
 
 sandbox = Sandbox(numpy=False).start()
 source = BotSource.of_file(bot(bid="while True: pass").encode())
@@ -111,3 +115,15 @@ def test_a_killed_worker_or_server_leaves_no_guest_alive(victim: str) -> None:
     worker.kill()
     worker.wait()
     worker.stdout.close()
+
+
+def test_a_server_whose_host_is_gone_before_it_is_ready_ends_without_a_word() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.close()
+    settings = {"cpu": None, "layers": Layers(own_uid=False).to_dict(), "numpy": False, "uid_base": 60_000}
+    done = subprocess.run(
+        [sys.executable, "-m", "workers.sandbox.zygote", str(theirs.fileno()), json.dumps(settings)],
+        pass_fds=(theirs.fileno(),), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    theirs.close()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -18,6 +18,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from struct import Struct
 from typing import Any, Final, NoReturn
 
@@ -52,7 +53,8 @@ def main(argv: list[str]) -> None:
         lockdown = Lockdown(Layers(**configuration["layers"]), configuration["uid_base"])
         lockdown.inherit()
     except LockdownError as error:
-        control.send(json.dumps({"refused": str(error)}).encode())
+        with suppress(BrokenPipeError):
+            control.send(json.dumps({"refused": str(error)}).encode())
         return
     # A guest that is about to be ended says where its bot is, out of C code too. The bot may take this from itself.
     faulthandler.register(signal.SIGUSR1, file=policy.ANSWER_FD, all_threads=False)
@@ -63,8 +65,8 @@ def main(argv: list[str]) -> None:
     gc.freeze()
     base_bytes = address_space_bytes()
     facts: dict[str, Any] = {"pid": os.getpid(), "landlock_abi": lockdown.landlock_abi, "modules": modules}
-    control.send(json.dumps(facts).encode())
     try:
+        control.send(json.dumps(facts).encode())
         _serve(control, lockdown, base_bytes, console)
     except (BrokenPipeError, ConnectionResetError):
         # The host is gone. Our death is the guests' death.
