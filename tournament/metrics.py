@@ -15,6 +15,17 @@ from tournament.store_values import WorkerInfo
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
+_OF_TOURNAMENTS: Final = {
+    "recorded": ("smear_results_total", "counter", "Results recorded, voided ones among them."),
+    "per_minute": ("smear_matches_per_minute", "gauge", "Matches recorded in the last minute."),
+    "faults": ("smear_faults", "gauge", "Faults of bots in the results that count."),
+    "voids": ("smear_voids_total", "counter", "Results that do not count any more."),
+    "oldest_started_s": ("smear_oldest_lease_seconds", "gauge", "For how long the match runs that was started first."),
+    "overdue_s": ("smear_lease_overdue_seconds", "gauge", "How long a lease is over that nobody has taken back."),
+}
+"""By the field of `Gauges`."""
+
+
 def exposition(store: Store) -> str:
     """Returns the metrics of a store; tournaments whose results are held back are left out."""
     now = store.now()
@@ -26,39 +37,27 @@ def _tournaments(shown: dict[int, Gauges]) -> Iterator[str]:
     for number, each in shown.items():
         for state, count in each.matches.items():
             yield f'smear_matches{{tournament="{number}",state="{state}"}} {count}'
-    for name, kind, text, values in (
-        ("smear_results_total", "counter", "Results recorded, voided ones among them.",
-         {number: each.recorded for number, each in shown.items()}),
-        ("smear_matches_per_minute", "gauge", "Matches recorded in the last minute.",
-         {number: each.per_minute for number, each in shown.items()}),
-        ("smear_faults", "gauge", "Faults of bots in the results that count.",
-         {number: each.faults for number, each in shown.items()}),
-        ("smear_voids_total", "counter", "Results that do not count any more.",
-         {number: each.voids for number, each in shown.items()}),
-        ("smear_oldest_lease_seconds", "gauge", "Since when the match has been running that was started first.",
-         {number: each.oldest_started_s for number, each in shown.items()}),
-        ("smear_lease_overdue_seconds", "gauge", "How long a lease is over that nobody has taken back.",
-         {number: each.overdue_s for number, each in shown.items()}),
-    ):  # fmt: skip
+    for field, (name, kind, text) in _OF_TOURNAMENTS.items():
         yield from _head(name, kind, text)
-        for number, value in values.items():
-            yield f'{name}{{tournament="{number}"}} {value:.10g}'
+        for number, each in shown.items():
+            yield f'{name}{{tournament="{number}"}} {getattr(each, field):.10g}'
 
 
 def _workers(known: Sequence[WorkerInfo], now: float) -> Iterator[str]:
     coordinators = [worker for worker in known if worker.name.startswith(COORDINATOR)]
     alive = [worker for worker in known if worker not in coordinators and worker.seen_at > now - ALIVE_S]
-    refused = [worker for worker in alive if worker.refused is not None]
-    yield from _head("smear_workers", "gauge", "Workers heard of in the last minute.")
-    yield f"smear_workers {len(alive)}"
-    yield from _head("smear_workers_refused", "gauge", "Those of them that get no work: another environment.")
-    yield f"smear_workers_refused {len(refused)}"
-    yield from _head("smear_slots", "gauge", "Matches that the others play side by side.")
-    yield f"smear_slots {sum(worker.slots for worker in alive if worker.refused is None)}"
+    wanted = [worker.slots for worker in alive if worker.refused is None]
+    values: list[tuple[str, str, float]] = [
+        ("smear_workers", "Workers heard of in the last minute.", len(alive)),
+        ("smear_workers_refused", "Those of them that get no work: another environment.", len(alive) - len(wanted)),
+        ("smear_slots", "Matches that the others play side by side.", sum(wanted)),
+    ]
     if coordinators:
         silent_s = max(0.0, now - max(worker.seen_at for worker in coordinators))
-        yield from _head("smear_coordinator_silent_seconds", "gauge", "Since when no coordinator has been heard of.")
-        yield f"smear_coordinator_silent_seconds {silent_s:.10g}"
+        values.append(("smear_coordinator_silent_seconds", "Since when no coordinator has been heard of.", silent_s))
+    for name, text, value in values:
+        yield from _head(name, "gauge", text)
+        yield f"{name} {value:.10g}"
 
 
 def _head(name: str, kind: str, text: str) -> tuple[str, str]:
