@@ -236,12 +236,16 @@ def test_a_match_that_is_voided_meanwhile_is_not_compared(played: Store) -> None
     assert order_repeats(played, 1, [1, 2, 99]) == 0
 
 
-def test_what_was_played_under_another_environment_is_left(played: Store) -> None:
+def test_what_was_played_under_another_environment_is_left_and_said_once(
+    played: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     order_repeats(played, 1, [1])
     (order,) = open_orders(played)
     strange = replace(order, environment={**HERE, "python": "q"})
-    assert not list(settle(played, [strange], lambda: Changing(played, {}), "here", lambda: HERE))
-    assert repeats(played, 1) == []
+    for _ in range(2):
+        assert not list(settle(played, [strange], lambda: Changing(played, {}), "here", lambda: HERE))
+    assert [record.message for record in caplog.records] == ["not played again here: p, expected q"]
+    assert repeats(played, 1) == left_to_us(played) == []
 
 
 def test_a_sample_is_drawn_with_the_secret(store: Store) -> None:
