@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,10 +58,8 @@ def compare(
     jobs: Jobs = None,
 ) -> None:
     """Say whether a bot is better than another: exit status 0 better, 1 not, 3 undecided."""
-    try:
-        from tournament.sprt import ASSUMED_VARIANCE, CAP_FACTOR, Comparison, Hypotheses, expected_matches
-    except ImportError:
-        raise Refused("compare needs numpy and scipy: install the extra `ratings`") from None
+    from tournament.sprt import ASSUMED_VARIANCE, CAP_FACTOR, Comparison, Hypotheses, expected_matches
+
     found = find_bots([new, old, *(against or ())])
     rules = options.make(2)
     if len({bot.text for bot in found}) < len(found):
@@ -126,43 +124,41 @@ class _Plan:
         round_number, place = divmod(number - 1, len(self.gauntlet))
         opponent = self.gauntlet[place].player
         seed_key = seeds.match_key(self.rules, ["*", opponent.text], round_number + 1)
-        tasks = []
-        for which, candidate in enumerate((self.new.player, self.old.player)):
-            key = seeds.match_key(self.rules, [candidate.text, opponent.text], round_number + 1)
-            # `*` sorts before every name: in the seatings of this key the candidate has the position 0.
-            seated = (candidate, opponent)
-            match_id = 2 * number + which
-            task = MatchTask.of(self.secret, key, self.rules, Limits(), seated, match_id=match_id, seed_key=seed_key)
-            tasks.append(task)
-        return tasks
+        return [
+            MatchTask.of(
+                self.secret,
+                seeds.match_key(self.rules, [candidate.text, opponent.text], round_number + 1),
+                self.rules,
+                Limits(),
+                (candidate, opponent),  # `*` sorts before every name: in the seatings of its key this is the order
+                match_id=2 * number + which,
+                seed_key=seed_key,
+            )
+            for which, candidate in enumerate((self.new.player, self.old.player))
+        ]
 
     def score(self, played: list[tuple[MatchTask, MatchResult]]) -> int:
         """Returns the new bot's score of a match, 0 to `top`."""
-        if not self.gauntlet:
-            ((task, result),) = played
-            return self._points(task, result, self.new.text)
-        by_candidate = {
-            task.players[0].text: self._points(task, result, task.players[0].text) for task, result in played
+        points = {
+            task.players[0].text: sum(
+                pair_scores(self.rules, task.seats(game.seating), game.outcome.places)[0, 1] for game in result.games
+            )
+            for task, result in played
         }
-        return self._half_points + by_candidate[self.new.text] - by_candidate[self.old.text]
-
-    def _points(self, task: MatchTask, result: MatchResult, text: str) -> int:
-        points = sum(
-            pair_scores(self.rules, task.seats(game.seating), game.outcome.places)[0, 1] for game in result.games
-        )
-        return points if task.players[0].text == text else self._half_points - points
+        if self.gauntlet:
+            return self._half_points + points[self.new.text] - points[self.old.text]
+        return points[self.new.text] if self.new.text in points else self._half_points - points[self.old.text]
 
 
-def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, int]:
+def _play(plan: _Plan, comparison: Comparison, players: Players) -> Counter[str]:
     executor = players.executor()
     waiting: dict[int, list[tuple[MatchTask, MatchResult]]] = {}
     sent: dict[int, MatchTask] = {}
-    faults: dict[str, int] = {}
-    numbers = iter(range(1, comparison.cap + 1))
-    queue: list[MatchTask] = []
+    faults: Counter[str] = Counter()
+    tasks = (task for number in range(1, comparison.cap + 1) for task in plan.tasks(number))
     told = 0
     while not comparison.over:
-        while executor.free and (task := _next_task(queue, numbers, plan)) is not None:
+        while executor.free and (task := next(tasks, None)) is not None:
             sent[task.match_id] = task
             executor.submit(task, plan.sources)
         for ended in executor.poll(1.0):
@@ -172,20 +168,10 @@ def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, in
             waiting.setdefault(number, []).append((task, ended))
             for game in ended.games:
                 for report in game.reports:
-                    text = task.players[task.seats(game.seating)[report.fault.seat]].text
-                    faults[text] = faults.get(text, 0) + 1
+                    faults[task.players[task.seats(game.seating)[report.fault.seat]].text] += 1
             if len(waiting[number]) == plan.stretch:
                 comparison.add(number, plan.score(waiting.pop(number)))
         if comparison.matches - told >= TELL_EVERY:
             told = comparison.matches
             notes.print(comparison.line())
     return faults
-
-
-def _next_task(queue: list[MatchTask], numbers: Iterator[int], plan: _Plan) -> MatchTask | None:
-    if not queue:
-        number = next(numbers, None)
-        if number is None:
-            return None
-        queue += plan.tasks(number)
-    return queue.pop(0)

@@ -32,13 +32,14 @@ def rate(
     for remark in remarks:
         notes.print(remark)
     if json:
-        print_json([row.to_dict() for row in rows])
+        print_json(rows)
         return
     table = Table("bot")
     for title in ("rating", "low", "high", "se", "games"):
         table.add_column(title, justify="right")
     for row in rows:
-        table.add_row(terminal_text(row.bot), *map(_number, (row.rating, row.low, row.high, row.se)), str(row.games))
+        numbers = (_number(row[name]) for name in ("rating", "low", "high", "se"))
+        table.add_row(terminal_text(row["bot"]), *numbers, str(row["games"]))
     out.print(table)
 
 

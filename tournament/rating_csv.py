@@ -3,10 +3,9 @@
 import csv
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,23 +21,7 @@ MOST_COUNT: Final = 10**9
 """The same for the count of one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class RatedBot:
-    """One row of the answer: Elo with its 95 % bar, standard error and games; None where results set no such number."""
-
-    bot: str
-    rating: float
-    low: float | None
-    high: float | None
-    se: float | None
-    games: int
-
-    def to_dict(self) -> dict[str, str | float | None]:
-        """Return the row as it is printed as JSON."""
-        return asdict(self)
-
-
-def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[tuple[RatedBot, ...], tuple[str, ...]]:
+def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     """Rate the results in the lines of a CSV file.
 
     Args:
@@ -49,7 +32,8 @@ def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[tu
         anchor: The bot that shows 1500, if it takes part.
 
     Returns:
-        The bots by falling rating, and remarks for the reader.
+        The bots by falling rating, each with bot, rating, low and high (the 95 % bar), se (all Elo) and games, None
+        where the results set no such number; and remarks for the reader.
 
     Raises:
         ValueError: A line makes no sense; the message names it.
@@ -65,7 +49,9 @@ def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[tu
         remarks.append(f"No finite ratings follow from the results alone ({_unjoined(ladder)}): rated with --prior 1.")
     remarks.extend(_remarks(ladder))
     ordered = sorted(ladder.rows, key=lambda row: (-row.rating, row.name))
-    return tuple(RatedBot(r.name, r.rating, r.low, r.high, r.se, r.comparisons) for r in ordered), tuple(remarks)
+    columns = ("bot", "rating", "low", "high", "se", "games")
+    rows = [(row.name, row.rating, row.low, row.high, row.se, row.comparisons) for row in ordered]
+    return [dict(zip(columns, row, strict=True)) for row in rows], remarks
 
 
 def _unjoined(ladder: Ladder) -> str:

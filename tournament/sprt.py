@@ -9,11 +9,12 @@ Sources: Van den Bergh's notes on the GSPRT for chess engine tests; the empirica
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import erf, isfinite, log, log10, sqrt
+from math import isfinite, log, log10, sqrt
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from tournament.ratings import Z95, share_interval
 
@@ -287,7 +288,7 @@ def score_stats(values: Sequence[float], counts: Sequence[int]) -> ScoreStats:
         low=bounds[0],
         high=bounds[1],
         elo_error=None if bounds[0] is None or bounds[1] is None else (bounds[1] - bounds[0]) / 2,
-        los=superiority(mean - 0.5, error or (high - low) / 2 / Z95)
+        los=float(ndtr((mean - 0.5) / (error or (high - low) / 2 / Z95)))
         if 0 < mean < 1
         else abs(mean - 0.5 ** (total + 1)),
         nelo=NORMALIZED_PER_SIGMA * (mean - 0.5) / (sqrt(games) * spread) if spread else None,
@@ -327,11 +328,6 @@ def sprt_report(
         "los": stats.los,
         "decision": hypotheses.decide(llr).value,
     }
-
-
-def superiority(difference: float, error: float) -> float:
-    """Return the chance that a difference with this standard error is above 0."""
-    return (1 + erf(difference / error / sqrt(2))) / 2
 
 
 def expected_matches(test: Hypotheses, variance: float, stretch: float = 1.0) -> int:

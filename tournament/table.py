@@ -51,43 +51,6 @@ class TableRow:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One entrant's row.
-
-    Attributes:
-        bot: its name.
-        version: its version.
-        rating: Elo.
-        low: lower end of its 95 % interval; None where the results set none.
-        high: upper end, likewise.
-        rank_low: best rank that the results leave open.
-        rank_high: worst rank, likewise.
-        matches: its recorded matches.
-        games: their games.
-        points_per_deal: its points per deal; None before its first deal.
-        faults: its faults.
-        provisional: whether it has too few matches to be ranked.
-    """
-
-    bot: str
-    version: int
-    rating: float
-    low: float | None
-    high: float | None
-    rank_low: int
-    rank_high: int
-    matches: int
-    games: int
-    points_per_deal: float | None
-    faults: int
-    provisional: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the row as JSON values, in the order of `COLUMNS`."""
-        return asdict(self)
-
-
 COLUMNS: Final = tuple(field.name for field in fields(TableRow))
 
 

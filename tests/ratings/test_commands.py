@@ -69,8 +69,8 @@ def test_rows_of_one_match_are_one_cluster() -> None:
         lines += [f"{number},x,y,{score}" for score in scores]
     (first, second), _ = rate_csv(lines, 1.0, None)
     expected = rate(("x", "y"), [pair(0, 1, 15, 31, 2)], None).rows
-    assert (first.rating, first.low, first.se) == (expected[0].rating, expected[0].low, expected[0].se)
-    assert (second.bot, second.games) == ("y", 96)
+    assert (first["rating"], first["low"], first["se"]) == (expected[0].rating, expected[0].low, expected[0].se)
+    assert (second["bot"], second["games"]) == ("y", 96)
 
 
 def test_a_match_of_three_bots_is_one_cluster_too(run: Run) -> None:
