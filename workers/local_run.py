@@ -123,12 +123,13 @@ class LocalRun:
         played = []
         recorded = self._store.record(results) if results else []
         for result, what in zip(results, recorded, strict=True):
-            match, task = self._leased.pop(result.match_id)
-            if what is Recorded.RECORDED:
-                played.append(Played(match, task, result))
+            # None: its lease ran out while this process was held up, and it was leased and played here once more.
+            held = self._leased.pop(result.match_id, None)
+            if held is not None and what is Recorded.RECORDED:
+                played.append(Played(*held, result))
         for failure in ended:
             if isinstance(failure, MatchFailure):
-                self._leased.pop(failure.match_id)
+                self._leased.pop(failure.match_id, None)
                 if failure.begun:
                     self._store.fail(failure.match_id, failure.attempt, failure.reason)
                 else:

@@ -19,6 +19,7 @@ from tournament.store_values import LeasedMatch
 from tournament.wire import MatchTask
 from workers.embedded import Fitting, play_while
 from workers.local import LocalExecutor, MatchFailure
+from workers.local_run import LEASE_S, LocalRun
 from workers.sandbox.faults import SandboxFailure
 
 PATIENCE_S = 60
@@ -95,6 +96,23 @@ def test_at_the_end_what_was_being_played_goes_back_and_costs_nothing(store: Sto
     assert executor.closed
     assert (store.counts(tournament).finished, store.counts(tournament).queued) == (1, 2)
     assert {match.losses for match in store.matches(tournament)} == {0}
+
+
+def test_a_match_whose_lease_ran_out_meanwhile_and_that_was_played_twice_counts_once(store: Store) -> None:
+    class AllAtOnce(Here):
+        def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
+            return [ended for _ in range(self.left) for ended in super(AllAtOnce, self).poll(timeout_s)]
+
+    tournament, executor = started(store, count=2), AllAtOnce(store, threading.Event(), matches=0)
+    run = LocalRun(store, executor)
+    assert run.step(1) == []
+    assert store.take_back(now=store.now() + LEASE_S + 1) == 1
+    assert run.step(1) == []
+    first, second = executor.tasks
+    assert (first.match_id, first.attempt, second.attempt) == (second.match_id, 1, 2)
+    executor.left = 2
+    assert len(run.step(1)) == 1
+    assert store.counts(tournament).finished == 1
 
 
 def test_who_comes_second_plays_when_the_first_is_gone(store: Store) -> None:
