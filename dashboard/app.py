@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +34,7 @@ from dashboard.auth import Door
 from dashboard.feed import Feed
 from dashboard.headers import BodyLimit, HeadAsGet, SafetyHeaders, SameOrigin
 from dashboard.problems import install_problems
-from dashboard.site import Cache, Site, whole_site
+from dashboard.site import Site, whole_site
 from dashboard.web import THEMES, Renderer
 from tournament.intake import MAX_UPLOAD_BYTES
 from tournament.store_public import PublicStore, holds
@@ -98,25 +97,14 @@ def create_app(
     gate = [Depends(auth.gate), Depends(auth.own_form)]
     app = FastAPI(title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, dependencies=gate)
     app.state.door, app.state.misses = door, auth.Misses()
-    app.state.site = Site(
-        store=store,
-        renderer=Renderer(app, title, clock),
-        clock=clock,
-        feed=feed or Feed(store),
-        sees_private=sees_private,
-        games=Cache(64),
-        fields=Cache(8),
-        checkpoints=Cache(8),
-    )
-    site_of_app: Site = app.state.site
+    renderer = Renderer(app, title, clock)
+    renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
+    renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
     public = PublicStore.beside(store)
-    app.state.public_site = replace(
-        site_of_app, store=public, feed=feed or Feed(public), games=Cache(64), fields=Cache(8), checkpoints=Cache(8)
-    )
+    app.state.site = Site(store, renderer, clock, feed or Feed(store), sees_private)
+    app.state.public_site = Site(public, renderer, clock, feed or Feed(public), sees_private)
     app.state.house = house
     app.state.exports = fairness_pages.Exports()
-    site_of_app.renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
-    site_of_app.renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
     app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     app.add_middleware(SameOrigin, public_host=door.host)

@@ -81,13 +81,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where one of the four points stands: for which side, by which card in which trick, and whether it is settled."""
+    """Where one of the four points stands: whether that is settled, for which side, by which card in which trick."""
 
     name: str
-    side: int | None
     settled: bool
-    card: int | None
-    trick: int | None
+    side: int | None = None
+    card: int | None = None
+    trick: int | None = None
+    words: str = ""
 
 
 def faults_of(document: Document) -> list[dict[str, Any]]:
@@ -155,33 +156,21 @@ def points_at(step: Step, pips: Sequence[int]) -> tuple[Point, ...]:
     rules, trump = deal.rules, deal.trump
     final = step.kind is StepKind.SCORE
     played = [(card, seat, number) for number, card, seat in _played(step) if card // 13 == trump]
-    high: tuple[int | None, int | None, int | None] = (None, None, None)
-    low = jack = high
-    settled_high = settled_low = settled_jack = final
+    high, low, jack = Point("High", final), Point("Low", final), Point("Jack", final)
     if played:
         card, seat, number = max(played)
         ace = card % 13 == 12
         if ace or rules.high is High.HIGHEST_IN_PLAY:
-            high, settled_high = (rules.side_of(seat), card, number), ace or final
+            high = Point("High", ace or final, rules.side_of(seat), card, number)
         card, seat, number = min(played)
-        lowest = rules.lowest_rank - 2
-        if rules.game is GameName.CUTTHROAT or card % 13 == lowest:
-            low, settled_low = (rules.side_of(seat), card, number), card % 13 == lowest or final
+        lowest = card % 13 == rules.lowest_rank - 2
+        if rules.game is GameName.CUTTHROAT or lowest:
+            low = Point("Low", lowest or final, rules.side_of(seat), card, number)
     for number, trick in enumerate(deal.tricks[: step.tricks], start=1):
         if trump * 13 + 9 in trick.cards:
-            jack, settled_jack = (rules.side_of(trick.winner), trump * 13 + 9, number), True
+            jack = Point("Jack", True, rules.side_of(trick.winner), trump * 13 + 9, number)
     most = max(pips)
-    game = (pips.index(most) if list(pips).count(most) == 1 else None, None, None)
-    return (
-        _point("High", high, settled_high),
-        _point("Low", low, settled_low),
-        _point("Jack", jack, settled_jack),
-        _point("Game", game, final),
-    )
-
-
-def _point(name: str, found: tuple[int | None, int | None, int | None], settled: bool) -> Point:
-    return Point(name, found[0], settled, found[1], found[2])
+    return high, low, jack, Point("Game", final, pips.index(most) if list(pips).count(most) == 1 else None)
 
 
 def _played(step: Step) -> Iterator[tuple[int, int, int]]:

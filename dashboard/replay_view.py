@@ -31,7 +31,7 @@ from tournament.rules import Rules, Win
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tournament.deal import Deal
+    from tournament.deal import Deal, Trick
 
 Times = Mapping[tuple[int, int, int], int]
 """Microseconds of decisions by deal, attempt and act."""
@@ -68,12 +68,11 @@ class SeatView:
 
 @dataclass(frozen=True, slots=True)
 class TableCard:
-    """A card on the table and who played it."""
+    """A card on the table and who played it; the first was led."""
 
     seat: int
     position: str
     card: CardView
-    leads: bool
     wins: bool
 
 
@@ -81,19 +80,9 @@ class TableCard:
 class TrickView:
     """A complete trick."""
 
-    number: int
     plays: tuple[tuple[int, str], ...]
     winner: int
     pips: int
-
-
-@dataclass(frozen=True, slots=True)
-class PointView:
-    """One of the four points in words."""
-
-    name: str
-    words: str
-    settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +130,7 @@ class GameView:
     discards: tuple[str, ...]
     contract: str
     needs: str
-    points: tuple[PointView, ...]
+    points: tuple[Point, ...]
     sides: tuple[str, ...]
     pips: tuple[int, ...]
     scores: tuple[int, ...]
@@ -177,7 +166,15 @@ def game_view(document: Document, place: Place, times: Times = NO_TIMES) -> Game
         players=rules.players,
         sentence=sentence(document, step, place, before, after),
         seats=tuple(_seat(document, steps, place, offset) for offset in range(rules.players)),
-        table=tuple(_table(step, place.view or 0)),
+        table=tuple(
+            TableCard(
+                seat,
+                POSITIONS[rules.players][(seat - (place.view or 0)) % rules.players],
+                CardView(TEXTS[card], trump=step.deal.trump == card // 13),
+                wins=step.kind is StepKind.TRICK and seat == step.seat,
+            )
+            for seat, card in step.table
+        ),
         trump="CDHS"[step.deal.trump] if step.deal.trump >= 0 else None,
         led="CDHS"[step.table[0][1] // 13] if step.table else None,
         undealt=tuple(TEXTS[card] for card in step.deal.undealt) if open_cards else (),
@@ -185,11 +182,11 @@ def game_view(document: Document, place: Place, times: Times = NO_TIMES) -> Game
         discards=tuple(TEXTS[card] for card in step.deal.discards) if knows_discards else (),
         contract=_contract(document, step),
         needs=needs_words(step, points),
-        points=tuple(PointView(point.name, point_words(document, step, point), point.settled) for point in points),
+        points=tuple(replace(point, words=point_words(document, step, point)) for point in points),
         sides=sides,
         pips=tuple(pips),
         scores=tuple(after or before),
-        tricks=tuple(_trick(number, step.deal) for number in range(1, step.tricks + 1)),
+        tricks=tuple(_trick(trick) for trick in step.deal.tricks[: step.tricks]),
         strip=tuple(_link(each, index, place, times) for index, each in enumerate(steps)),
         deals=tuple(
             DealLink(
@@ -215,9 +212,7 @@ def _points(document: Document, position: int, step: Step, pips: Sequence[int]) 
     if step.kind is not StepKind.SCORE or step.deal.bidder < 0:
         return points_at(step, pips)
     stated: Mapping[str, int | None] = document["deals"][position]["points"]
-    return tuple(
-        Point(point.name, stated[point.name.lower()], True, point.card, point.trick) for point in points_at(step, pips)
-    )
+    return tuple(replace(point, settled=True, side=stated[point.name.lower()]) for point in points_at(step, pips))
 
 
 def _scores_before(document: Document, position: int) -> list[int]:
@@ -276,26 +271,9 @@ def _hand(dealt: Deal, step: Step, seat: int, open_cards: bool) -> list[CardView
     return views
 
 
-def _table(step: Step, south: int) -> list[TableCard]:
-    players = step.deal.rules.players
-    winner = step.seat if step.kind is StepKind.TRICK else -1
-    return [
-        TableCard(
-            seat,
-            POSITIONS[players][(seat - south) % players],
-            CardView(TEXTS[card], trump=step.deal.trump == card // 13),
-            leads=place == 0,
-            wins=seat == winner,
-        )
-        for place, (seat, card) in enumerate(step.table)
-    ]
-
-
-def _trick(number: int, deal: Deal) -> TrickView:
-    trick = deal.tricks[number - 1]
-    players = deal.rules.players
-    plays = tuple(((trick.leader + offset) % players, TEXTS[card]) for offset, card in enumerate(trick.cards))
-    return TrickView(number, plays, trick.winner, sum(PIPS[card] for card in trick.cards))
+def _trick(trick: Trick) -> TrickView:
+    plays = (((trick.leader + offset) % len(trick.cards), TEXTS[card]) for offset, card in enumerate(trick.cards))
+    return TrickView(tuple(plays), trick.winner, sum(PIPS[card] for card in trick.cards))
 
 
 def _contract(document: Document, step: Step) -> str:

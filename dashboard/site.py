@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 
@@ -123,9 +123,9 @@ class Site:
     clock: Callable[[], datetime]
     feed: Feed
     sees_private: Callable[[Request, int], bool]
-    games: Cache[dict[int, LoadedGame]]
-    fields: Cache[Field]
-    checkpoints: Cache[tuple[tuple[Standing, ...], ...]]
+    games: Cache[dict[int, LoadedGame]] = field(default_factory=lambda: Cache(64))
+    fields: Cache[Field] = field(default_factory=lambda: Cache(8))
+    checkpoints: Cache[tuple[tuple[Standing, ...], ...]] = field(default_factory=lambda: Cache(8))
 
     def contest(self, tournament_id: int | None) -> Contest:
         """Read the tournament that an address names, by default the newest; 404 without one."""
