@@ -79,9 +79,14 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
     seed: Annotated[str | None, typer.Option(help="The probes' seed text; else random.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the last probe's replay document to this file.")] = None,
+    contest: Annotated[
+        Path | None, typer.Option(help="A kit's contest.json: under its rules and limits alone.")
+    ] = None,
 ) -> None:
     """Load a bot, play a probe in each mode, and say what is wrong on which line; rules options leave modes out."""
-    modes = options.modes()
+    if contest is not None and options:
+        raise Refused("check: expected --contest or options of the rules, not both")
+    modes, limits = (options.modes(), Limits()) if contest is None else _contest(contest)
     try:
         (candidate,) = find_bots([bot])
     except UploadRefused as refused:
@@ -95,7 +100,7 @@ def check(
     opponent = house_bot("random" if candidate.house and candidate.name == "simple" else "simple")
     seed = secret_of(seed, size=4)
     with closing(local_sandbox()) as sandbox:
-        tried = [(rules, Limits()) for rules in modes]
+        tried = [(rules, limits) for rules in modes]
         found = check_bot(
             (candidate.player, candidate.source), (opponent.player, opponent.source), tried, sandbox, seed
         )
@@ -104,17 +109,28 @@ def check(
     if json:
         print_json({**found.to_dict(), "modes": [rules.mode for rules in modes[: len(found.documents)]]})
     else:
-        _print_check(candidate, found, modes)
+        _print_check(candidate, found, modes, is_contest=contest is not None)
         if found.report is not None and found.report.fault.act >= 0:
             probe, mine = (shlex.quote(str(each)) for each in (save or "probe.json", bot))
             if save is None:
-                last = options_of(modes[len(found.documents) - 1])
-                out.print(f"To go there: tournament check {mine} {last} --seed {shlex.quote(seed)} --save {probe}")
+                rules = (
+                    f"--contest {shlex.quote(str(contest))}" if contest else options_of(modes[len(found.documents) - 1])
+                )
+                out.print(f"To go there: tournament check {mine} {rules} --seed {shlex.quote(seed)} --save {probe}")
             out.print(f"       then: tournament reproduce {probe} --bot {mine}")
     raise typer.Exit(0 if found.accepted else 1)
 
 
-def _print_check(candidate: LocalBot, found: CheckResult, modes: list[Rules]) -> None:
+def _contest(file: Path) -> tuple[list[Rules], Limits]:
+    """Reads the file that a kit has its contest's rules and limits in."""
+    try:
+        written = verify.parse(file.read_bytes())
+        return [Rules.from_dict(written["rules"])], Limits.from_dict(written["limits"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(f"{file}: expected the contest.json of a kit: {type(error).__name__} {error}") from None
+
+
+def _print_check(candidate: LocalBot, found: CheckResult, modes: list[Rules], *, is_contest: bool) -> None:
     if found.log:
         out.print("It printed:", style="bold")
         out.print(found.log.rstrip())
@@ -135,7 +151,7 @@ def _print_check(candidate: LocalBot, found: CheckResult, modes: list[Rules]) ->
             out.print(f"Without a fault: {', '.join(tried)}.")
     else:
         out.print(f"Accepted: {candidate.name} loads and plays {', '.join(tried)}.", style="green")
-    if left:
+    if left and not is_contest:
         out.print(f"Not tried: {', '.join(left)}.")
     memory = "not known here" if found.memory_bytes is None else f"{found.memory_bytes / 2**20:.0f} MiB"
     out.print(f"Slowest decision {found.slowest_cpu_s * 1000:.1f} ms of CPU; memory {memory}.")

@@ -58,7 +58,7 @@ _README: Final = """\
 # A bot for the contest
 
 - `my_bot.py`: your bot. `contest.json`: the rules and limits of this contest.
-- `tournament check my_bot.py {options}` loads it and plays a probe.
+- `tournament check my_bot.py --contest contest.json` loads it and plays a probe under these rules and limits.
 - `tournament play my_bot.py simple {options}` shows a game.
 - `tournament compare my_bot.py simple {options}` says whether it is better.
 - `pytest` runs the test beside it (`pip install pytest`).

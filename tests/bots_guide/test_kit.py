@@ -45,4 +45,6 @@ def test_the_kit_holds_the_options_of_the_contest(tmp_path: Path) -> None:
     contest = json.loads((tmp_path / "kit" / "contest.json").read_text("utf-8"))
     assert Rules.from_dict(contest["rules"]) == rules
     assert Limits.from_dict(contest["limits"]).decision_cpu_s == 0.5
-    assert "--game wisconsin --bidder-takes 1 --cap-defenders" in (tmp_path / "kit" / "README.md").read_text("utf-8")
+    readme = (tmp_path / "kit" / "README.md").read_text("utf-8")
+    assert "tournament play my_bot.py simple --game wisconsin --bidder-takes 1 --cap-defenders" in readme
+    assert "tournament check my_bot.py --contest contest.json" in readme

@@ -151,6 +151,40 @@ def test_check_tries_every_mode_that_the_options_leave_open_and_says_which_it_di
     assert json.loads(command("check", "simple", "--json", *options)[1])["modes"] == tried.split(", ")
 
 
+def test_check_plays_by_the_rules_and_limits_of_a_kit(command: Command) -> None:
+    assert command("new", "--kit", "kit", "--game", "wisconsin", "--bidder-takes", "1")[0] == 0
+    contest = json.loads(Path("kit/contest.json").read_text())
+    contest["limits"]["decision_cpu_s"] = 0.5
+    Path("kit/contest.json").write_text(json.dumps(contest))
+    Path("told.py").write_text(BOT.format(answer="(view.rules.bidder_takes, view.limits.decision_cpu_s)[view.seat]"))
+    status, said = command("check", "told.py", "--contest", "kit/contest.json", "--seed", "s")
+    assert status == 1
+    assert re.search(r"play answered (1|0\.5): expected a Card", said)
+    assert "Not tried" not in said
+    (again,) = re.findall(r"To go there: tournament (.+)$", said, re.MULTILINE)
+    assert command(*again.split())[1].splitlines()[0] == said.splitlines()[0]
+    status, said = command("check", "kit/my_bot.py", "--contest", "kit/contest.json")
+    assert status == 0
+    assert "Accepted: my_bot loads and plays wisconsin/4.\n" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "line"),
+    [
+        ("{}", (), "expected the contest.json of a kit: KeyError 'rules'"),
+        ("", (), "expected the contest.json of a kit: "),
+        ('{"rules": {}, "limits": {}}', (), "expected the contest.json of a kit: ValueError missing in rules"),
+        ("{}", ("--players", "2"), "expected --contest or options of the rules, not both"),
+    ],
+    ids=["empty object", "empty", "no rules", "options"],
+)
+def test_what_is_no_contest_is_refused(command: Command, text: str, options: tuple[str, ...], line: str) -> None:
+    Path("contest.json").write_text(text)
+    status, said = command("check", "simple", "--contest", "contest.json", *options)
+    assert status == 2
+    assert line in said
+
+
 @pytest.mark.parametrize("bot", ["random", "faulty.py"])
 def test_a_check_ends_with_what_the_bot_used_whether_it_is_accepted_or_not(command: Command, bot: str) -> None:
     status, said = command("check", bot, "--seed", "s")
