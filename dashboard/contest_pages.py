@@ -243,7 +243,11 @@ def show_contest(request: Request, site: SiteDep, _: OrganiserDep, tournament_id
             found = contest.forecast_of(store, info, entering)
         except ValueError as error:
             problem = str(error)
-    moves = [word for word, state in _MOVES.items() if state in TRANSITIONS[info.state]]
+    # A start makes it run, and after the end a void does.
+    moves = [
+        word for word, state in _MOVES.items()
+        if state in TRANSITIONS[info.state] and (word != "continue" or info.state is TournamentState.PAUSED)
+    ]  # fmt: skip
     page = ContestPage(
         contest=_row(info),
         plan=Plan.from_dict(info.plan),
@@ -256,7 +260,7 @@ def show_contest(request: Request, site: SiteDep, _: OrganiserDep, tournament_id
         forecast=found,
         problem=problem,
         before_start=before,
-        moves=tuple(word for word in moves if before is False or word in ("open", "close")),
+        moves=tuple(moves),
         entrants=tuple(store.entrants(info.id)),
         suspects=tuple(each for each in repeats(store, info.id) if each.detail),
         repeats_waiting=repeats_waiting(store, info.id),

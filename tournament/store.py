@@ -122,7 +122,7 @@ class Store(Queue, FigureReads, People, Contests):
 
         Raises:
             NotFound: there is no such tournament.
-            WrongState: that state does not follow the one it is in, or is reached by `start` or `cancel` only.
+            WrongState: that state does not follow the one it is in, or is reached by other acts only.
         """
         with self.write() as connection:
             row = lock_tournament(connection, tournament_id)
@@ -130,6 +130,8 @@ class Store(Queue, FigureReads, People, Contests):
                 raise WrongState(
                     f"a tournament becomes {state} by being {'cancelled' if row.started_at else 'started'}"
                 )
+            if state is TournamentState.RUNNING and row.state == TournamentState.FINISHED:
+                raise WrongState(f"tournament {tournament_id} is finished: a void or a retry makes it run again")
             set_state(connection, tournament_id, state, clock(connection) if now is None else now)
             note(connection, by, str(state), f"tournament {tournament_id}")
 

@@ -121,11 +121,15 @@ def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: 
     assert store.counts(1).planned == 7
     assert mine.post("/admin/contests/1/pause").status_code == 303
     assert mine.post("/admin/contests/1/open").status_code == 409
+    assert "<button>Continue</button>" in mine.get("/admin/contests/1").text
     assert mine.post("/admin/contests/1/continue").status_code == 303
     assert mine.post("/admin/contests/1/disqualify", bot=1, reason="").status_code == 422
     assert mine.post("/admin/contests/1/disqualify", bot=1, reason="copied").status_code == 303
     assert mine.post("/admin/contests/1/void", matches="1", reason="x").status_code == 409
     play_all(store, 1)
+    assert "<button>Continue</button>" not in mine.get("/admin/contests/1").text
+    assert mine.post("/admin/contests/1/continue").status_code == 409
+    assert store.tournament(1).state is TournamentState.FINISHED
     assert mine.post("/admin/contests/1/void", matches="1, 3", reason="overloaded machine").status_code == 303
     play_all(store, 1)
     assert "overloaded machine" in nobody(app).get("/tournaments/1/fairness").text
@@ -219,7 +223,7 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     assert "It cannot start yet: 1 entrants: expected at least two" in pages[1].text
     assert "may hand in until 2128-" in pages[1].text
     assert "who played it first: &lt;bot&gt;" in pages[2].text
-    assert "2 matches wait to be played again" in pages[2].text
+    assert "Waiting to be played again: 2" in pages[2].text
     assert "Publish the standings" in pages[2].text
 
 
