@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import segno
@@ -31,15 +31,6 @@ MAX_CAP = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class OptionField:
-    """A setting of the site in the form."""
-
-    name: str
-    value: int
-    flag: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PeoplePage:
     """All that an organiser needs to know about people."""
 
@@ -50,7 +41,7 @@ class PeoplePage:
     submissions: tuple[SubmissionInfo, ...]
     waiting: int
     wait_s: float
-    options: tuple[OptionField, ...]
+    options: dict[str, int]
     audit: tuple[AuditLine, ...]
 
 
@@ -78,14 +69,9 @@ def show_people(request: Request, site: SiteDep, _: OrganiserDep) -> Response:
     """Show accounts, codes, settings, checks and the audit log."""
     store = site.store
     waiting, wait_s = store.waiting()
-    options = store.options()
-    shown = tuple(
-        OptionField(each.name, getattr(options, each.name), isinstance(each.default, bool))
-        for each in fields(SiteOptions)
-    )
     accounts, invites, bots = tuple(store.accounts()), tuple(store.invites()), tuple(store.bots())
     submissions, log = tuple(store.submissions(limit=20)), tuple(store.audit_log())
-    page = PeoplePage(accounts, invites, bots, submissions, waiting, wait_s, shown, log)
+    page = PeoplePage(accounts, invites, bots, submissions, waiting, wait_s, asdict(store.options()), log)
     return site.renderer.html(request, page)
 
 

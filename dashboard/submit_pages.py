@@ -32,22 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tournament.people import SiteOptions, TrialInfo
+    from tournament.rules import Limits, Rules
 
 router = APIRouter()
 
 STAGES = ("received", "upload checks", "loads", "probe", "accepted")
 """The stages of a submission, in order; a probe says besides which of how many it is."""
 NO_VERDICT: Mapping[str, Any] = {"reasons": (), "fault": None, "advice": "", "log": "", "use": {}, "python": ""}
-
-
-@dataclass(frozen=True, slots=True)
-class ModeLine:
-    """A mode that bots are checked in, with its clocks."""
-
-    mode: str
-    decision_s: float
-    load_s: float
-    memory_mib: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +55,7 @@ class SubmitPage:
     upload_bytes: int
     files_bytes: int
     module_bytes: int
-    modes: tuple[ModeLine, ...]
+    modes: tuple[tuple[Rules, Limits], ...]
     modules: str
 
 
@@ -175,15 +166,11 @@ def submit_page(
     site: Site, visitor: Identity, bot: str = "", note: str = "", code: str = "", problem: str = ""
 ) -> SubmitPage:
     """Make the form, with what was typed and what is wrong with it."""
-    modes = tuple(
-        ModeLine(rules.mode, limits.decision_cpu_s, limits.load_cpu_s, limits.memory_bytes >> 20)
-        for rules, limits in site.store.open_modes()
-    )
     names = tuple(each.name for each in site.store.bots(account_id=visitor.account_id))
     plain = sorted(name for name in MODULES if not name.startswith("_") and "." not in name)
     options = site.store.options()
     sizes = MAX_UPLOAD_BYTES, min(options.source_bytes, MAX_TOTAL_BYTES), min(options.source_bytes, MAX_MODULE_BYTES)
-    return SubmitPage(names, bot, note, code, problem, options, *sizes, modes, ", ".join(plain))
+    return SubmitPage(names, bot, note, code, problem, options, *sizes, site.store.open_modes(), ", ".join(plain))
 
 
 @router.get("/submit", name="submit")
