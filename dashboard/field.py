@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dashboard.charts import Bar, interval_scale
-from tournament.ratings import Block
 from tournament.schedule import games_per_match
 from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, rate
 from tournament.store_tokens import info
@@ -79,8 +78,7 @@ def _field(site: Site, contest: Contest) -> Field:
     figures = site.store.figures(contest.info.id)
     names = [entrant.text for entrant in contest.entrants]
     if names:
-        blocks = [Block(each.entrants, each.games, each.matches, each.sums, each.products) for each in figures.blocks]
-        ladder = rate(names, blocks, anchor_of(contest))
+        ladder = rate(names, figures.blocks, anchor_of(contest))
     else:  # it has not started
         ladder = replace(rate(["nobody"], ()), names=(), rows=())
     cells = {(cell.first, cell.second): cell for cell in ladder.cells()}

@@ -10,8 +10,7 @@ from sqlalchemy import func, or_, select
 
 from tournament import seeds
 from tournament.models import MatchState
-from tournament.ratings import Block
-from tournament.results import comparisons
+from tournament.results import Block, comparisons
 from tournament.store_database import FAULT, GAME, MATCH
 from tournament.store_record import entrants_of
 

@@ -21,6 +21,8 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit, stdtrit
 
+from tournament.results import Block
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -36,34 +38,6 @@ PRIOR_MATCHES = (
 NEWTON_STEPS = 100
 LONGEST_STEP = 3.0  # logits; keeps Newton from leaping over the flat ends of the logistic curve
 CONVERGED = 1e-11  # logits
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The sums over all counted matches of one set of entrants.
-
-    Attributes:
-        entrants: Positions of the entrants, rising; two or more.
-        games: Comparisons that each pair has in one match, one per pair in the order (0,1), (0,2), (1,2): 2 for two
-            at a table and for partnerships, 6 for three at a table, 12 for the three-handed duel (one bot meets two
-            copies of the other in each of 6 games).
-        matches: Number of matches.
-        sums: Sum over the matches of the half points that the first of each pair took from the second, one per pair.
-        products: Sums over the matches of the products of those pair scores: the upper triangle by rows, 1 number for
-            one pair, 6 for three.
-    """
-
-    entrants: tuple[int, ...]
-    games: tuple[int, ...]
-    matches: int
-    sums: tuple[int, ...]
-    products: tuple[int, ...]
-
-    @classmethod
-    def of_match(cls, entrants: Sequence[int], games: int, scores: Sequence[int]) -> "Block":
-        """Make the block of a single match from its pair scores in half points."""
-        products = tuple(a * b for i, a in enumerate(scores) for b in scores[i:])
-        return cls(tuple(entrants), (games,) * len(scores), 1, tuple(scores), products)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

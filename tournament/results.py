@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
+from operator import add
 from typing import Final
 
 from tournament.game import Fault, Game, Outcome
@@ -211,3 +212,37 @@ def comparisons(rules: Rules, seatings: Sequence[Sequence[int]]) -> dict[tuple[i
         for pair, score in pair_scores(rules, seats, (1,) * rules.side_count).items():
             counts[pair] = counts.get(pair, 0) + score
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The sums over all counted matches of one set of entrants.
+
+    Attributes:
+        entrants: Positions of the entrants, rising; two or more.
+        games: Comparisons that each pair has in one match, one per pair in the order (0,1), (0,2), (1,2): 2 for two
+            at a table and for partnerships, 6 for three at a table, 12 for the three-handed duel (one bot meets two
+            copies of the other in each of 6 games).
+        matches: Number of matches.
+        sums: Sum over the matches of the half points that the first of each pair took from the second, one per pair.
+        products: Sums over the matches of the products of those pair scores: the upper triangle by rows, 1 number for
+            one pair, 6 for three.
+    """
+
+    entrants: tuple[int, ...]
+    games: tuple[int, ...]
+    matches: int
+    sums: tuple[int, ...]
+    products: tuple[int, ...]
+
+    @classmethod
+    def of_match(cls, entrants: Sequence[int], games: Sequence[int], scores: Sequence[int]) -> Block:
+        """Makes the block of a single match from its pair scores in half points."""
+        products = tuple(one * other for one, other in combinations_with_replacement(scores, 2))
+        return cls(tuple(entrants), tuple(games), 1, tuple(scores), products)
+
+    def __add__(self, other: Block) -> Block:
+        """Returns the sums over both blocks' matches, of the same entrants."""
+        sums = tuple(map(add, self.sums, other.sums))
+        products = tuple(map(add, self.products, other.products))
+        return Block(self.entrants, self.games, self.matches + other.matches, sums, products)

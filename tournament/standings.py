@@ -22,7 +22,6 @@ from tournament.ratings import (
     PRIOR,
     PRIOR_MATCHES,
     TAIL,
-    Block,
     Fit,
     Floats,
     Group,
@@ -33,6 +32,7 @@ from tournament.ratings import (
     one_sided_bounds,
     share_intervals,
 )
+from tournament.results import Block
 
 HOUSE_ANCHOR: Final = "simple"
 PROVISIONAL_BELOW: Final = 25

@@ -17,11 +17,11 @@ from sqlalchemy import Connection, func, select
 
 from tournament import seeds
 from tournament.models import MatchState
-from tournament.results import BID_LEVELS, Tally, comparisons
+from tournament.results import BID_LEVELS, Block, Tally, comparisons
 from tournament.rules import Rules
 from tournament.store_database import ENTRANT, MATCH, TALLY, TOURNAMENT, NotFound
 from tournament.store_games import GameReads
-from tournament.store_values import EntrantTotals, Figures, ScoreBlock
+from tournament.store_values import EntrantTotals, Figures
 
 _SCORES: Final = ("s01", "s02", "s12")
 _TALLY: Final = ("points", "deals", "faults", *(f"{word}{level}" for word in ("bids", "made") for level in BID_LEVELS))
@@ -38,7 +38,7 @@ class _Kept:
 
     order: int = 0
     void_order: int = 0
-    blocks: dict[tuple[int, ...], ScoreBlock] = field(default_factory=dict)
+    blocks: dict[tuple[int, ...], Block] = field(default_factory=dict)
     totals: dict[int, EntrantTotals] = field(default_factory=dict)
     figures: Figures = field(default_factory=lambda: Figures(0, (), ()))
 
@@ -85,7 +85,7 @@ class FigureReads(GameReads):
             return kept.figures
 
 
-def _blocks(connection: Connection, tournament_id: int, rules: Rules, after: int) -> Iterator[ScoreBlock]:
+def _blocks(connection: Connection, tournament_id: int, rules: Rules, after: int) -> Iterator[Block]:
     """Yields the sums over the matches recorded after an order, one block for each set of entrants."""
     pairs = 1 if rules.side_count == 2 else 3
     scores = [func.coalesce(MATCH.c[name], 0) for name in _SCORES[:pairs]]
@@ -106,9 +106,9 @@ def _blocks(connection: Connection, tournament_id: int, rules: Rules, after: int
         # PostgreSQL sums whole numbers to decimals.
         numbers = tuple(map(int, sums))
         if third is None:
-            yield ScoreBlock((first, second), games[2], matches, numbers[:1], numbers[pairs : pairs + 1])
+            yield Block((first, second), games[2], matches, numbers[:1], numbers[pairs : pairs + 1])
         else:
-            yield ScoreBlock((first, second, third), games[3], matches, numbers[:pairs], numbers[pairs:])
+            yield Block((first, second, third), games[3], matches, numbers[:pairs], numbers[pairs:])
 
 
 def _totals(connection: Connection, tournament_id: int, after: int) -> Iterator[tuple[int, EntrantTotals]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from operator import add
 from typing import Any
 
 from tournament.game import End, FaultKind
 from tournament.models import MatchState, TournamentState
 from tournament.replay import Player
-from tournament.results import Tally
+from tournament.results import Block, Tally
 from tournament.rules import Limits, Rules
 from tournament.seeds import entrant_text
 from tournament.source import BotSource
@@ -249,23 +248,6 @@ class FaultInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreBlock:
-    """Sums over the recorded matches of one set of entrants; the fields are those of `ratings.Block`."""
-
-    entrants: tuple[int, ...]
-    games: tuple[int, ...]
-    matches: int
-    sums: tuple[int, ...]
-    products: tuple[int, ...]
-
-    def __add__(self, other: ScoreBlock) -> ScoreBlock:
-        """Returns the sums over both blocks' matches, of the same entrants."""
-        sums = tuple(map(add, self.sums, other.sums))
-        products = tuple(map(add, self.products, other.products))
-        return ScoreBlock(self.entrants, self.games, self.matches + other.matches, sums, products)
-
-
-@dataclass(frozen=True, slots=True)
 class EntrantTotals:
     """What an entrant did in all recorded matches.
 
@@ -298,7 +280,7 @@ class Figures:
     """
 
     order: int
-    blocks: tuple[ScoreBlock, ...]
+    blocks: tuple[Block, ...]
     totals: tuple[EntrantTotals, ...]
 
 

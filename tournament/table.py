@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-from tournament.ratings import Block
 from tournament.standings import HOUSE_ANCHOR, Ladder, rate
 from tournament.store_values import EntrantInfo, Figures
 
@@ -56,8 +55,7 @@ COLUMNS: Final = tuple(field.name for field in fields(TableRow))
 
 def ladder_of(entrants: Sequence[EntrantInfo], figures: Figures, anchor: str | None = None) -> Ladder:
     """Rates the entrants of a tournament by its figures; `anchor` shows 1500, by default the house bot `simple`."""
-    blocks = [Block(block.entrants, block.games, block.matches, block.sums, block.products) for block in figures.blocks]
-    return rate([entrant.text for entrant in entrants], blocks, anchor or HOUSE_ANCHOR)
+    return rate([entrant.text for entrant in entrants], figures.blocks, anchor or HOUSE_ANCHOR)
 
 
 def table(

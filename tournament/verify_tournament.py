@@ -24,10 +24,10 @@ from tournament.fairness import results_digest
 from tournament.final_order import HEADER as ORDER_HEADER
 from tournament.final_order import contenders, final_order
 from tournament.replay import ReplayError
-from tournament.results import Tally, comparisons, pair_scores, side_entrants
+from tournament.results import Block, Tally, comparisons, pair_scores, side_entrants
 from tournament.rules import Rules
 from tournament.schedule import ALL_TRIPLES_UP_TO, Entry, schedule
-from tournament.store_values import EntrantTotals, Figures, ScoreBlock
+from tournament.store_values import EntrantTotals, Figures
 from tournament.table import COLUMNS, ladder_of, table
 from tournament.verify_settings import FILES, BadExport, Folder, Settings, read_settings
 
@@ -264,7 +264,7 @@ def _standings(folder: Folder, settings: Settings, played: dict[int, _Played]) -
 def _figures(settings: Settings, played: dict[int, _Played]) -> Figures:
     positions = {entrant.text: entrant.position for entrant in settings.entrants}
     totals = [EntrantTotals()] * len(positions)
-    blocks: dict[tuple[int, ...], ScoreBlock] = {}
+    blocks: dict[tuple[int, ...], Block] = {}
     for number, key in settings.schedule:
         sums = played.get(number)
         if sums is None or number in settings.without:
@@ -273,8 +273,7 @@ def _figures(settings: Settings, played: dict[int, _Played]) -> Figures:
             sitting = tuple(positions[text] for text in key.split("/")[2].split(","))
             games = tuple(comparisons(settings.rules, seeds.seatings(settings.rules, len(sitting))).values())
             scores = tuple(score for _, score in sorted(sums.scores.items()))
-            products = tuple(a * b for place, a in enumerate(scores) for b in scores[place:])
-            block = ScoreBlock(sitting, games, 1, scores, products)
+            block = Block.of_match(sitting, games, scores)
             blocks[sitting] = blocks[sitting] + block if sitting in blocks else block
             for position, tally, faults in zip(sitting, sums.tallies, sums.faults, strict=True):
                 totals[position] += EntrantTotals(1, faults, tally)

@@ -29,7 +29,6 @@ from tournament.bot import Card, View
 from tournament.play import play_game
 from tournament.ratings import (
     ELO_PER_LOGIT,
-    Block,
     Floats,
     Group,
     Ints,
@@ -39,7 +38,7 @@ from tournament.ratings import (
     maximise,
     share_intervals,
 )
-from tournament.results import pair_scores
+from tournament.results import Block, pair_scores
 from tournament.rules import Rules
 from tournament.seeds import seatings
 from tournament.sprt import (

@@ -5,7 +5,7 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from tournament.ratings import Block
+from tournament.results import Block
 
 BOTS = 6
 
@@ -17,7 +17,7 @@ def pair(first: int, second: int, won: int, split: int = 0, lost: int = 0) -> Bl
 
 def single(entrants: Sequence[int], games: int, *scores: int) -> Block:
     """One match."""
-    return Block.of_match(entrants, games, scores)
+    return Block.of_match(entrants, [games] * len(scores), scores)
 
 
 @st.composite
@@ -34,8 +34,5 @@ def added(blocks: Sequence[Block]) -> list[Block]:
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], Block] = {}
     for block in blocks:
         key = block.entrants, block.games
-        old = groups.get(key, Block(*key, 0, (0,) * len(block.sums), (0,) * len(block.products)))
-        sums = tuple(a + b for a, b in zip(old.sums, block.sums, strict=True))
-        products = tuple(a + b for a, b in zip(old.products, block.products, strict=True))
-        groups[key] = Block(*key, old.matches + block.matches, sums, products)
+        groups[key] = groups[key] + block if key in groups else block
     return list(groups.values())

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tournament.ratings import ELO_PER_LOGIT, Z95, Block, Fit, fit, group_blocks
+from tournament.ratings import ELO_PER_LOGIT, Z95, Fit, fit, group_blocks
+from tournament.results import Block
 from tournament.sprt import (
     GAME_SCORES,
     PAIR_SCORES,

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ratings.fields import BOTS, added, matches, pair, single
-from tournament.ratings import ELO_PER_LOGIT, TAIL, Block, fit, group_blocks, one_sided_bounds, share_interval
+from tournament.ratings import ELO_PER_LOGIT, TAIL, fit, group_blocks, one_sided_bounds, share_interval
+from tournament.results import Block
 
 FIELD = [
     pair(0, 1, 15, 33, 2),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ratings.fields import BOTS, added, matches, pair, single
-from tournament.ratings import Block
+from tournament.results import Block
 from tournament.standings import Bound, Ladder, history, points_per_deal, rate
 
 NAMES = tuple(f"bot-{i}:1" for i in range(BOTS))
