@@ -30,7 +30,7 @@ from tournament.cli_common import (
     secret_of,
     with_rules,
 )
-from tournament.decision import Decision, decision_at, decision_from, in_words, is_decision
+from tournament.decision import FORMAT, Decision, decision_at, decision_from, in_words
 from tournament.intake import UploadRefused
 from tournament.kit import STARTER, options_of, write_kit
 from tournament.play import PASSES_THROUGH
@@ -184,7 +184,7 @@ def reproduce(
     _check_secret(secret)
     try:
         data = verify.parse(file.read_bytes())
-        decision = decision_from(data) if is_decision(data) else _decision_of_replay(data, at, secret)
+        decision = decision_from(data) if data.get("format") == FORMAT else _decision_of_replay(data, at, secret)
     except OSError as error:
         raise Refused(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -252,22 +252,15 @@ def local_sandbox() -> Sandbox | PlainSandbox:
 
     Only for house bots and one's own files.
     """
-    sandbox, reason = start_sandbox()
-    if reason:
-        say_plain(reason)
-    return sandbox
-
-
-def start_sandbox() -> tuple[Sandbox | PlainSandbox, str]:
-    """Starts the sandbox; where that cannot be, the plain one, with the reason."""
     try:
         from workers.sandbox.host import Sandbox
+
+        return Sandbox().start()
     except ImportError as error:  # a module of Unix is missing: this is another system
-        return PlainSandbox().start(), f"uploaded bots run on Linux only; no {error.name} here"
-    try:
-        return Sandbox().start(), ""
+        say_plain(f"uploaded bots run on Linux only; no {error.name} here")
     except SandboxRefused as failure:
-        return PlainSandbox().start(), str(failure)
+        say_plain(str(failure))
+    return PlainSandbox().start()
 
 
 def say_plain(reason: str) -> None:

@@ -67,15 +67,13 @@ class Players:
 
     def _probe(self, found: list[LocalBot], rules: Rules) -> float:
         probe = Rules.from_dict({**rules.to_dict(), "deal_limit": PROBE_DEALS})
-        sources = {bot.source.sha256: bot.source for bot in found}
-        waiting = list(enumerate(found))
-        seconds: list[float] = []
         executor = self.executor()
+        for number, bot in enumerate(found):
+            key = seeds.match_key(probe, [bot.text], 1)
+            task = MatchTask.of("probe", key, probe, Limits(), (bot.player,), match_id=number)
+            executor.submit(task, {bot.source.sha256: bot.source})
+        seconds: list[float] = []
         while len(seconds) < len(found):
-            while waiting and executor.free:
-                number, bot = waiting.pop()
-                key = seeds.match_key(probe, [bot.text], 1)
-                executor.submit(MatchTask.of("probe", key, probe, Limits(), (bot.player,), match_id=number), sources)
             seconds += [
                 ended.play_s / max(1, ended.games[0].deals) if isinstance(ended, MatchResult) else 0.0
                 for ended in executor.poll(1.0)

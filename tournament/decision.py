@@ -93,11 +93,6 @@ def in_words(value: object) -> str:
     return re.sub(r"Card\('(..)'\)", r"\1", str(value) if isinstance(value, str | Card) else repr(value))
 
 
-def is_decision(data: dict[str, Any]) -> bool:
-    """Returns whether a JSON object says that it is a decision file."""
-    return data.get("format") == FORMAT
-
-
 def decision_from(data: dict[str, Any]) -> Decision:
     """Reads what `Decision.to_text` wrote, parsed.
 

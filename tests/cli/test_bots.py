@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tournament import cli_common
 from tournament.cli import main
 from tournament.cli_common import RulesOptions
 from tournament.rules import GameName
-from workers.sandbox.plain import PlainSandbox
+from workers.sandbox.faults import SandboxRefused
+from workers.sandbox.host import Sandbox
 
 ROOT = Path(__file__).parents[2]
 Command = Callable[..., tuple[int, str]]
@@ -267,12 +267,16 @@ def test_two_bots_alone_play_a_duel_and_all_others_play_at_three(bots: int | Non
     assert RulesOptions(game=GameName.WISCONSIN).make(bots).players == 4
 
 
+def refused(_: object) -> None:
+    raise SandboxRefused("\x1b[1mno sandbox")
+
+
 @pytest.mark.parametrize("plain", [False, True], ids=["sandbox", "plain"])
 def test_nothing_that_a_bot_says_steers_the_terminal(
     command: Command, plain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if plain:
-        monkeypatch.setattr(cli_common, "start_sandbox", lambda: (PlainSandbox().start(), "\x1b[1mno sandbox"))
+        monkeypatch.setattr(Sandbox, "start", refused)
     two = ("--players", "2", "--seed", "s")
     said = {
         "check": command("check", "steering.py", *two, "--save", "probe.json"),
