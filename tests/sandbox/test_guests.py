@@ -89,7 +89,8 @@ def test_a_bot_answers_with_the_index_of_a_legal_action(seat: Seat) -> None:
     guest.wait_ready()
     table = Table(guest)
     assert [table.ask() for _ in range(5)] == [2] * 5
-    assert 0 < guest.last_decision_cpu_s <= guest.slowest_decision_cpu_s < guest.cpu_s
+    # A decision that others interrupted is counted in the bot's favour, down to nothing.
+    assert 0 <= guest.last_decision_cpu_s <= guest.slowest_decision_cpu_s < guest.cpu_s
 
 
 @pytest.mark.parametrize(
