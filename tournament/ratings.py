@@ -32,9 +32,7 @@ PRIOR = 1.0  # half a ghost win and half a ghost loss per bot
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-3, 1e3  # beyond, the ghost does nothing but harm to the arithmetic
 TAIL = 0.025  # each side of a 95 % bar
 Z95 = 1.959963984540054
-PRIOR_MATCHES = (
-    4.0  # the small-sample rule: matches of independent games mixed in, chosen by simulation (docs/ratings.md)
-)
+PRIOR_MATCHES = 4.0  # the small-sample rule: matches of independent games mixed in (docs/ratings.md)
 NEWTON_STEPS = 100
 LONGEST_STEP = 3.0  # logits; keeps Newton from leaping over the flat ends of the logistic curve
 CONVERGED = 1e-11  # logits
@@ -169,17 +167,15 @@ class Fit:
         return ELO_PER_LOGIT * se, quantile
 
 
-def corrected(
-    plain: Floats, robust: Floats, leverage: Floats, prior_matches: float = PRIOR_MATCHES
-) -> tuple[Floats, Floats]:
+def corrected(plain: Floats, robust: Floats, leverage: Floats) -> tuple[Floats, Floats]:
     """Apply the small-sample rule to variances of contrasts: standard errors and Student quantiles.
 
     The mean leverage 1/G of a match along a contrast says how many matches G the contrast really hangs on. The
-    sandwich gets `prior_matches` matches' worth of independent games mixed in, the factor G/(G−1), and Student's t on
+    sandwich gets `PRIOR_MATCHES` matches' worth of independent games mixed in, the factor G/(G−1), and Student's t on
     G−1 degrees of freedom.
     """
     share = np.clip(leverage / np.maximum(plain, 1e-300), 1e-12, 0.5)
-    variance = (np.maximum(robust, 0) + prior_matches * share * plain) / (1 - share)
+    variance = (np.maximum(robust, 0) + PRIOR_MATCHES * share * plain) / (1 - share)
     return np.asarray(np.sqrt(variance)), np.asarray(stdtrit(1 / share - 1, 1 - TAIL), dtype=np.float64)
 
 

@@ -54,14 +54,6 @@ class Bound(StrEnum):
     BELOW = "below"
 
 
-BOUNDS: Final = {
-    (True, True): Bound.NONE,
-    (True, False): Bound.ABOVE,
-    (False, True): Bound.BELOW,
-    (False, False): Bound.NONE,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """One row of the standings.
@@ -314,12 +306,16 @@ def rate_groups(names: Sequence[str], groups: Sequence[Group], anchor: str | Non
             comparisons=int(played[i].sum()),
             share=_shown(found.points[i].sum() / played[i].sum()) if played[i].any() else None,
             provisional=bool(found.matches[i] < PROVISIONAL_BELOW),
-            bound=BOUNDS[isfinite(low[i]), isfinite(high[i])],
+            bound=_bound(isfinite(low[i]), isfinite(high[i])),
             group=numbers.setdefault(int(weak[i]), len(numbers)),
         )
         for i in order
     )
     return Ladder(tuple(names), found, tuple(groups), shift, clear, rows)
+
+
+def _bound(low: bool, high: bool) -> Bound:
+    return Bound.NONE if low == high else Bound.ABOVE if low else Bound.BELOW
 
 
 def _clear(found: Fit, low: Floats, high: Floats) -> NDArray[np.bool_]:
@@ -369,13 +365,12 @@ def points_per_deal(
 def _pairs(found: Fit, groups: Sequence[Group]) -> _Pairs:
     """Sum the groups up per pair."""
     count = len(found.strengths)
-    columns: list[list[Floats]] = [[] for _ in range(7)]
-    keys = []
+    columns = [[np.zeros(0)] for _ in range(7)]
+    keys = [np.zeros(0, dtype=np.int64)]
     for group in groups:
-        size = group.games.shape[1]
-        rows, cols = np.triu_indices(size)
+        rows, cols = np.triu_indices(group.games.shape[1])
         products = group.products[:, rows == cols] / 4
-        for k in range(size):
+        for k in range(group.games.shape[1]):
             games, played = group.games[:, k], group.games[:, k] > 0
             i, j = group.firsts[:, k][played], group.seconds[:, k][played]
             games, matches = games[played], group.matches[played]
@@ -386,9 +381,6 @@ def _pairs(found: Fit, groups: Sequence[Group]) -> _Pairs:
             values = (matches, games * matches, sums, sums / games, squares / games**2, mean * matches, residual)
             for column, value in zip(columns, values, strict=True):
                 column.append(value.astype(float))
-    if not keys:
-        empty = np.zeros(0)
-        return _Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), *[empty] * 7)
     unique, place = np.unique(np.concatenate(keys), return_inverse=True)
     totals = [np.bincount(place, np.concatenate(column), len(unique)).astype(float) for column in columns]
     return _Pairs(unique // count, unique % count, *totals)
