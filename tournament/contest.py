@@ -294,8 +294,9 @@ def tick(store: Store, now: float, house: House) -> list[str]:
             done += _advance(store, store.tournament(tournament_id), now, house)
         except NotReady:
             continue
-        except (WrongState, ValueError) as error:  # another process was first, or there are too few bots
-            logger.warning("tournament %d: %s", tournament_id, error)
+        except (WrongState, ValueError) as error:
+            # Another process was first, or there are too few bots, which the page of the contest says: at every tick.
+            logger.debug("tournament %d: %s", tournament_id, error)
     for practice in store.practices():
         if practice.next_at is not None and practice.next_at <= now:
             done += _practise(store, practice, now, house)

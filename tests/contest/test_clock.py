@@ -118,7 +118,7 @@ def test_with_too_few_bots_nothing_starts_and_the_rest_goes_on(store: Store, cap
     contest.tick(store, 100.0, house)
     contest.tick(store, 1000.0, house)
     assert contest.tick(store, 1001.0, house) == []
-    assert "expected at least two" in caplog.text
+    assert caplog.records == []  # somebody asks once a second
     assert store.tournament(other).state is State.CLOSED
 
 
@@ -194,6 +194,10 @@ def move(store: Store, tournament: int, before: State, after: State) -> None:
         store.cancel(tournament)
     elif after is State.RUNNING and before in (State.DRAFT, State.OPEN, State.CLOSED):
         contest.start(store, tournament, house, now=10.0)
+    elif (before, after) == (State.FINISHED, State.RUNNING):
+        with pytest.raises(WrongState, match="a void or a retry makes it run again"):
+            store.set_state(tournament, after)
+        store.void(tournament, 1, "overloaded machine")
     else:
         store.set_state(tournament, after)
 
