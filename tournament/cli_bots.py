@@ -111,13 +111,13 @@ def check(
     else:
         _print_check(candidate, found, modes, is_contest=contest is not None)
         if found.report is not None and found.report.fault.act >= 0:
-            probe, mine = (shlex.quote(str(each)) for each in (save or "probe.json", bot))
+            probe, mine, secret = (shlex.quote(str(each)) for each in (save or "probe.json", bot, seed))
             if save is None:
                 rules = (
                     f"--contest {shlex.quote(str(contest))}" if contest else options_of(modes[len(found.documents) - 1])
                 )
-                out.print(f"To go there: tournament check {mine} {rules} --seed {shlex.quote(seed)} --save {probe}")
-            out.print(f"       then: tournament reproduce {probe} --bot {mine}")
+                out.print(f"To go there: tournament check {mine} {rules} --seed {secret} --save {probe}")
+            out.print(f"       then: tournament reproduce {probe} --bot {mine} --secret {secret}")
     raise typer.Exit(0 if found.accepted else 1)
 
 
