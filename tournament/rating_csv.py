@@ -114,11 +114,11 @@ def read_results(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[Group, ..
         ],
         dtype=np.int64,
     )
-    wrong = np.flatnonzero((table[0] == table[1]) | (table[2] < 0) | (table[3] < 1) | (table[3] > MOST_COUNT))
-    if "" in index or len(wrong):
-        bad = (
-            list(seen)[wrong[0]] if len(wrong) else next(key for key in seen if not (key[0].strip() and key[1].strip()))
-        )
+    nameless = (table[:2] == index.get("", -1)).any(axis=0)
+    miscounted = (table[3] < 1) | (table[3] > MOST_COUNT)
+    wrong = np.flatnonzero(nameless | (table[0] == table[1]) | (table[2] < 0) | miscounted)
+    if len(wrong):
+        bad = list(seen)[wrong[0]]
         line = next(i for i, row in enumerate(csv.reader(lines), 1) if i > 1 and row and wanted(row) == bad)
         raise ValueError(
             f"row {line}: expected two bots, a score of 0, 0.5 or 1 for a and a count from 1 to {MOST_COUNT:,}, "

@@ -268,18 +268,17 @@ def score_stats(values: Sequence[float], counts: Sequence[int]) -> ScoreStats:
     Raises:
         ValueError: There is no result.
     """
-    total = sum(counts)
+    total, scores, came = sum(counts), np.array(values), np.array(counts)
     if total < 1:
         raise ValueError("expected at least one result")
     games = round(1 / (values[1] - values[0])) // 2 if len(values) > len(GAME_SCORES) else 1
-    mean = sum(c * v for c, v in zip(counts, values, strict=True)) / total
-    variance = sum(c * (v - mean) ** 2 for c, v in zip(counts, values, strict=True)) / total
+    mean = float(came @ scores) / total
+    variance = float(came @ (scores - mean) ** 2) / total
     error = sqrt(variance / total)
-    if total - sum(c for c, v in zip(counts, values, strict=True) if v == 0.5) >= FEW_RESULTS and variance > 0:
+    if came[scores != 0.5].sum() >= FEW_RESULTS and variance > 0:
         low, high = mean - Z95 * error, mean + Z95 * error
     else:
-        squares = sum(c * v * v for c, v in zip(counts, values, strict=True))
-        low, high = share_interval(games, total, mean * total, squares)
+        low, high = share_interval(games, total, mean * total, float(came @ scores**2))
     bounds = elo_of(low), elo_of(high)
     spread = sqrt(variance)
     return ScoreStats(
@@ -322,10 +321,7 @@ def sprt_report(
         "llr": llr,
         "lower": hypotheses.lower,
         "upper": hypotheses.upper,
-        "elo": stats.elo,
-        "low": stats.low,
-        "high": stats.high,
-        "los": stats.los,
+        **{name: getattr(stats, name) for name in ("elo", "low", "high", "los")},
         "decision": hypotheses.decide(llr).value,
     }
 

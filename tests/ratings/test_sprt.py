@@ -187,7 +187,13 @@ def test_no_figure_is_infinite_and_no_bar_has_width_zero(counts: tuple[int, ...]
     assert 0 < found.los <= 1
 
 
-@pytest.mark.parametrize("bad", [(20, 0, 0.05, 0.05), (0, 20, 0, 0.05), (0, 20, 0.05, 0.5), (0, math.nan, 0.05, 0.05)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *((20, 0, 0.05, 0.05), (0, 20, 0, 0.05), (0, 20, 0.05, 0.5), (0, math.nan, 0.05, 0.05)),
+        *((0, 100_000, 0.05, 0.05), (-3000, 0, 0.05, 0.05), (0, 20, 1e-320, 0.05), (0, 20, 0.05, 0.0)),
+    ],
+)
 def test_hypotheses_that_cannot_be_told_apart_are_refused(bad: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="must"):
         Hypotheses(*bad)
