@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from dashboard import feed
 from dashboard.bot_pages import BotPage, bot_page
 from dashboard.fairness_pages import FairnessPage, fairness_page
 from dashboard.match_pages import match_list, match_page
-from dashboard.problems import PROBLEM_MEDIA_TYPE, Problem
+from dashboard.problems import PROBLEM_MEDIA_TYPE
 from dashboard.replay_pages import one_game
 from dashboard.site import Progress, SiteDep
 from dashboard.standings_pages import head_to_head_page, history_page, standings_page
@@ -126,8 +125,3 @@ for path, make, operation, more in (
     ("/games/{game}/replay", get_replay, "get_replay", NOT_YET),
 ):
     router.add_api_route(path, make, name=operation, operation_id=operation, responses=more)
-
-
-def problem_schema() -> dict[str, Any]:
-    """Describe the errors for the OpenAPI document."""
-    return TypeAdapter(Problem).json_schema()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
 from fastapi import Depends, FastAPI, Form, HTTPException, Request
+from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -33,7 +34,7 @@ from dashboard import (
 from dashboard.auth import Door
 from dashboard.feed import Feed
 from dashboard.headers import BodyLimit, HeadAsGet, SafetyHeaders, SameOrigin
-from dashboard.problems import install_problems
+from dashboard.problems import Problem, install_problems
 from dashboard.site import Site, whole_site
 from dashboard.web import THEMES, Renderer
 from tournament.intake import MAX_UPLOAD_BYTES
@@ -69,15 +70,11 @@ def _visitor(request: Request) -> Identity | None:
         return None
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def create_app(
     store: Store,
     *,
     title: str = "Smear",
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     sees_private: Callable[[Request, int], bool] = auth.sees_private,
     door: Door = Door(),  # noqa: B008  # a frozen value
     feed: Feed | None = None,
@@ -160,7 +157,7 @@ def _describe_problems(app: FastAPI) -> None:
 
     def described() -> dict[str, Any]:
         document = plain()
-        document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = api.problem_schema()
+        document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = TypeAdapter(Problem).json_schema()
         return document
 
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's own way to extend the document

@@ -205,7 +205,7 @@ def show_replay(
         ),
         part=Markup(markup),  # noqa: S704  # our own template made it, autoescaped
     )
-    return site.renderer.html(request, page, max_age_s=0)
+    return site.renderer.html(request, page)
 
 
 def step_at_act(document: Document, deal: int, attempt: int, act: int) -> int:

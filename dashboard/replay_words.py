@@ -62,7 +62,7 @@ def sentence(document: Document, step: Step, place: Place, before: Sequence[int]
         again = f", attempt {place.attempt}" if place.attempt > 1 else ""
         return f"Deal {place.deal}{again}: {_who(document, step.seat)} deals."
     if step.kind is StepKind.SCORE:
-        return score_words(document, step, before, after)
+        return _score_words(document, step, before, after)
     who = _who(document, step.seat)
     if step.kind is StepKind.FAULT:
         ends = deal.rules.side_count == 2 or len(step.house) > 1
@@ -90,10 +90,8 @@ def sentence(document: Document, step: Step, place: Place, before: Sequence[int]
     return f"{who}{house} {verb} the {card_words(card)}{trumps}."
 
 
-def score_words(document: Document, step: Step, before: Sequence[int], after: Sequence[int] | None) -> str:
-    """Say what the deal brought to every side; empty before its score."""
-    if step.kind is not StepKind.SCORE:
-        return ""
+def _score_words(document: Document, step: Step, before: Sequence[int], after: Sequence[int] | None) -> str:
+    """Say what the deal brought to every side."""
     deal = step.deal
     if deal.bidder < 0 or after is None:
         return f"Everybody passed: the cards are thrown in and {_who(document, deal.dealer)} deals again."

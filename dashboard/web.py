@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tournament.people import Identity
 
 HERE = Path(__file__).parent
-UNSET = (None, "", False)
 THEMES = ("light", "dark")
 SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
@@ -114,14 +113,9 @@ def visible(text: str, limit: int = 8192) -> str:
     return shown if len(text) <= limit else shown + " … (cut)"
 
 
-def aware(moment: datetime) -> datetime:
-    """Take a time without zone as UTC: SQLite gives them back that way."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 def ago(moment: datetime, now: datetime) -> str:
     """Say how long ago a time was, in words."""
-    seconds = max(0, int((now - aware(moment)).total_seconds()))
+    seconds = max(0, int((now - moment).total_seconds()))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds // size} {unit} ago"
@@ -170,18 +164,9 @@ class Renderer:
             auto_reload=False,
         )
         self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
+        filters = (number, rating, signed, percent, visible, ago, duration, card_words, fraction, stamp, iso)
+        self.environment.filters.update({each.__name__: each for each in filters})
         self.environment.filters.update(
-            number=number,
-            rating=rating,
-            signed=signed,
-            percent=percent,
-            visible=visible,
-            ago=ago,
-            duration=duration,
-            card_words=card_words,
-            fraction=fraction,
-            stamp=stamp,
-            iso=iso,
             combine=lambda one, other: {**one, **other},
             moment=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         )
@@ -195,12 +180,11 @@ class Renderer:
             address = self._addresses[name] = str(self.app.url_path_for(name, **holes))
         for key, value in path.items():
             address = address.replace(f"{{{key}}}", quote(str(value), safe=""))
-        given = (query or {}).items()
-        # By identity: seat 0 and act 0 are values, and 0 == False.
         kept = {
             key: value
-            for key, value in given
-            if not isinstance(value, Undefined) and not any(value is unset for unset in UNSET)
+            for key, value in (query or {}).items()
+            # By identity: seat 0 and act 0 are values, and 0 == False.
+            if not isinstance(value, Undefined) and value is not None and value is not False and value != ""
         }
         return f"{address}?{urlencode(kept)}" if kept else address
 
@@ -222,20 +206,19 @@ class Renderer:
         """Render a part of a page, to stand in a page."""
         return Markup(self.text(request, part))  # noqa: S704  # our own template makes it, autoescaped
 
-    def html(self, request: Request, page: Page, status: int = 200, max_age_s: int = 0) -> HTMLResponse:
-        """Render a page to an answer; finished things may be kept for ``max_age_s`` seconds."""
-        headers = {"cache-control": f"private, max-age={max_age_s}", "vary": "Cookie"} if max_age_s else {}
-        return HTMLResponse(self.text(request, page), status, headers)
+    def html(self, request: Request, page: Page, status: int = 200) -> HTMLResponse:
+        """Render a page to an answer."""
+        return HTMLResponse(self.text(request, page), status)
 
 
 def stamp(moment: datetime) -> str:
     """Format a time for readers, in UTC."""
-    return aware(moment).strftime("%Y-%m-%d %H:%M UTC")
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def iso(moment: datetime) -> str:
     """Format a time for machines."""
-    return aware(moment).isoformat(timespec="seconds")
+    return moment.isoformat(timespec="seconds")
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
