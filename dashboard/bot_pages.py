@@ -256,7 +256,7 @@ def _groups(site: Site, contest: Contest, position: int) -> tuple[FaultGroupRow,
 
 def _fault(contest: Contest, fault: FaultInfo, private: bool) -> FaultRow:
     match = f"{contest.info.id}-{fault.number}"
-    made: FaultRow = info(
+    return info(
         FaultRow,
         fault,
         match=match,
@@ -267,7 +267,6 @@ def _fault(contest: Contest, fault: FaultInfo, private: bool) -> FaultRow:
         recorded_at=moment(fault.recorded_at),
         **({} if private else {"traceback": "", "log_tail": ""}),
     )
-    return made
 
 
 def faults_page(site: Site, request: Request, name: str, version: int | None, tournament: int | None) -> FaultsPage:

@@ -126,7 +126,7 @@ def submission_of(site: Site, found: SubmissionInfo) -> Submission:
     ahead, wait_s = site.store.waiting(found.id) if is_open else (0, 0.0)
     url_for = site.renderer.url_for
     probes = range(1, found.probe_count + 1)
-    made: Submission = info(
+    return info(
         Submission,
         found,
         state=str(found.state),
@@ -137,7 +137,6 @@ def submission_of(site: Site, found: SubmissionInfo) -> Submission:
         probes=tuple(url_for("get_probe", submission_id=found.id, number=number) for number in probes),
         page=url_for("submission", submission_id=found.id),
     )
-    return made
 
 
 @router.post("/join", status_code=201, responses=problems(404, 409, 422))

@@ -338,8 +338,7 @@ def _accounts() -> Any:
 
 
 def _account(row: Any) -> AccountInfo:
-    made: AccountInfo = info(AccountInfo, row, role=Role(row.role))
-    return made
+    return info(AccountInfo, row, role=Role(row.role))
 
 
 def _good(now: float) -> ColumnElement[bool]:

@@ -388,5 +388,4 @@ def _submissions() -> Any:
 def _info(row: Any) -> SubmissionInfo:
     verdict = json.loads(row.verdict)
     changed = {"state": SubmissionState(row.state), "verdict": verdict, "probe_count": int(verdict.get("probes", 0))}
-    made: SubmissionInfo = info(SubmissionInfo, row, **changed)
-    return made
+    return info(SubmissionInfo, row, **changed)

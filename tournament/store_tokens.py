@@ -6,7 +6,7 @@ Tokens and keys come in as they are and are stored as hashes.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -16,10 +16,7 @@ from tournament.people import SCOPES, AuditLine, Identity, TokenInfo
 from tournament.store_database import Database, NotFound, WrongState, clock, table_of
 from tournament.tokens import NewToken, Scope
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Info = TypeVar("Info", bound="DataclassInstance")
+Info = TypeVar("Info")
 ACCOUNT: Final = table_of(Account)
 TOKEN: Final = table_of(Token)
 SESSION: Final = table_of(Session)
@@ -216,4 +213,5 @@ def _scopes(text_: str) -> frozenset[Scope]:
 
 def info(kind: type[Info], row: Any, /, **changed: Any) -> Info:
     """Makes a value of a row, field by field by its name, some of them changed."""
-    return kind(**{each.name: changed.get(each.name, getattr(row, each.name, None)) for each in fields(kind)})
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # it is a dataclass
+    return kind(**{name: changed.get(name, getattr(row, name, None)) for name in names})
