@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
@@ -12,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from dashboard.auth import OrganiserDep
 from dashboard.kit import house_names
+from dashboard.problems import typed
 from dashboard.site import Site, SiteDep, row_id
 from dashboard.web import csv_text, download, duration
 from tournament import contest
@@ -21,7 +21,7 @@ from tournament.final_order import FinalOrder
 from tournament.models import TRANSITIONS, TournamentState
 from tournament.planning import Forecast, duration_of
 from tournament.rules import GameName, High, Rules, Win
-from tournament.store import NotFound, Store, StoreError, WrongState
+from tournament.store import NotFound, Store
 from tournament.store_contest import BEFORE_START
 from tournament.store_repeats import repeats, repeats_waiting
 from tournament.store_values import TournamentInfo
@@ -126,19 +126,6 @@ def _when(info: TournamentInfo, at: float | None) -> str:
     return "" if at is None else contest.moment_text(at, Plan.from_dict(info.plan).zone)
 
 
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Answer with the reason where the store or the rules of a contest say no."""
-    try:
-        yield
-    except NotFound as error:
-        raise HTTPException(404, f"Not found: {error}.") from error
-    except (WrongState, contest.NotReady) as error:
-        raise HTTPException(409, str(error)) from error
-    except (StoreError, ValueError) as error:
-        raise HTTPException(422, str(error)) from error
-
-
 def _house(request: Request) -> House:
     return cast("House", request.app.state.house)
 
@@ -223,7 +210,7 @@ def _whole(text: str, name: str) -> int:
 @router.post("/admin/contests", name="make_contest")
 def make_contest(site: SiteDep, visitor: OrganiserDep, form: Annotated[NewContest, Depends()]) -> Response:
     """Make a tournament, or practice rounds, as the form says."""
-    with _refusals():
+    with typed():
         new = form.wish().made()
         if form.practice_at:
             contest.practise(site.store, new, form.practice_at, by=visitor.account_id)
@@ -377,7 +364,7 @@ def run_contest(
     if act not in ACTS:
         raise HTTPException(404, "There is no such act.")
     info = site.contest(row_id(tournament_id)).info
-    with _refusals():
+    with typed():
         ACTS[act](Act(site.store, info, visitor.account_id, form, _house(request)))
     return _to(site, info.id)
 
@@ -402,16 +389,14 @@ def add_announcement(
 @router.post("/admin/announcements/{number}/drop", name="drop_announcement")
 def drop_announcement(site: SiteDep, visitor: OrganiserDep, number: int) -> Response:
     """Take an announcement back."""
-    with _refusals():
-        site.store.drop_announcement(row_id(number), by=visitor.account_id)
+    site.store.drop_announcement(row_id(number), by=visitor.account_id)
     return _to(site, None)
 
 
 @router.post("/admin/practice/{number}/stop", name="stop_practice")
 def stop_practice(site: SiteDep, visitor: OrganiserDep, number: int) -> Response:
     """End practice rounds."""
-    with _refusals():
-        site.store.stop_practice(row_id(number), by=visitor.account_id)
+    site.store.stop_practice(row_id(number), by=visitor.account_id)
     return _to(site, None)
 
 

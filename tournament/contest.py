@@ -37,7 +37,7 @@ House = Callable[[Sequence[str]], Sequence[NewEntrant]]
 logger = logging.getLogger(__name__)
 
 
-class NotReady(ValueError):
+class NotReady(WrongState):
     """A tournament cannot start yet; the text says why."""
 
 

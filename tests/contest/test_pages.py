@@ -200,6 +200,8 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     assert mine.post("/admin/contests", practice_at="02:00", **draft).status_code == 303
     assert mine.post("/admin/announcements", text="<Hello>").status_code == 303
     store.extend(1, ada, 5e9)
+    early = mine.post("/admin/contests/1/start")
+    assert (early.status_code, "entries are open until 2128-" in early.text) == (409, True)
     tournament = started(store, 3, TWO)
     play_all(store, tournament)
     add_repeat(store, tournament, 1, "here", Verdict.WORKER, detail="who played it first: <bot>")
