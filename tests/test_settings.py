@@ -32,6 +32,10 @@ def test_a_secret_is_read_from_its_file_without_the_last_line_feed(tmp_path: Pat
         ({"TOURNAMENT_SIGNING_KEY": "a", "TOURNAMENT_SIGNING_KEY_FILE": "b"}, "both set"),
         ({"TOURNAMENT_SIGNING_KEY_FILE": "/no/such/file"}, "TOURNAMENT_SIGNING_KEY_FILE is /no/such/file"),
         ({"TOURNAMENT_DATABASE_URL": "mysql://host/x"}, "mysql://"),
+        ({"TOURNAMENT_BROKER_URL": "127.0.0.1:6379"}, "expected redis://USER:PASSWORD@HOST:PORT/0"),
+        ({"TOURNAMENT_BROKER_URL": "http://redis:6379/0"}, "expected redis://USER"),
+        ({"TOURNAMENT_BROKER_URL": "redis://"}, "expected redis://USER"),
+        ({"TOURNAMENT_BROKER_URL": "redis://worker:pass@redis:port/0"}, "expected redis://USER"),
         ({"TOURNAMENT_PUBLIC_URL": "smear.example"}, "expected https://HOST"),
         ({"TOURNAMENT_PUBLIC_URL": "https://smear.example/below"}, "without a path"),
         ({"TOURNAMENT_DATABASE_URL": "sqlite://"}, "sqlite:///FILE"),
@@ -41,6 +45,12 @@ def test_a_secret_is_read_from_its_file_without_the_last_line_feed(tmp_path: Pat
 def test_a_setting_that_cannot_be_used_is_named(environment: dict[str, str], reason: str) -> None:
     with pytest.raises(SettingsError, match=reason):
         Settings.from_environment(environment)
+
+
+def test_a_broken_address_of_the_broker_does_not_show_its_password() -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_environment({"TOURNAMENT_BROKER_URL": "redis://worker:secret@redis:port/0"})
+    assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

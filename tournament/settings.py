@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 PREFIX: Final = "TOURNAMENT_"
 DEFAULT_DATABASE: Final = "tournament.db"
@@ -48,11 +49,11 @@ class Settings:
             database: what `--db` says; it wins over the environment.
 
         Raises:
-            SettingsError: a variable is given twice, or its file cannot be read.
+            SettingsError: a variable is given twice, its file cannot be read, or it holds no address where one belongs.
         """
         return cls(
             database_url(database or secret(environment, "DATABASE_URL") or DEFAULT_DATABASE),
-            secret(environment, "BROKER_URL"),
+            broker_url(secret(environment, "BROKER_URL")),
             secret(environment, "SIGNING_KEY"),
             public_url(secret(environment, "PUBLIC_URL")),
             tuple(each.strip() for each in (secret(environment, "TRUSTED_PROXY") or "").split(",") if each.strip()),
@@ -76,6 +77,25 @@ def secret(environment: Mapping[str, str], name: str) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{variable}_FILE is {path}: {error}") from error
     return text.removesuffix("\n").removesuffix("\r") or None
+
+
+def broker_url(text: str | None) -> str | None:
+    """Returns the address of Redis as it is.
+
+    Raises:
+        SettingsError: it is none; the text repeats nothing of it, for it may hold a password.
+    """
+    try:
+        parts = urlsplit(text or "redis://none")
+        good = parts.scheme in ("redis", "rediss") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number
+        good = False
+    if not good:
+        raise SettingsError(
+            f"{PREFIX}BROKER_URL is no address of Redis: expected redis://USER:PASSWORD@HOST:PORT/0, or rediss://… "
+            "over TLS"
+        )
+    return text
 
 
 def public_url(text: str | None) -> str | None:
