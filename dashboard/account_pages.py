@@ -61,14 +61,17 @@ def add_token(
     days: Annotated[int, Form(ge=0, le=3650)] = 0,
     scope: Annotated[list[str] | None, Form()] = None,
 ) -> Response:
-    """Give the account one more token, shown this once, for no more than the one it is made with."""
+    """Give the account one more token, shown this once, for no more and no longer than the one it is made with."""
     wanted = frozenset(each for each in Scope if each in (scope or ())) | {Scope.READ}
     if not wanted <= visitor.scopes:
         raise HTTPException(403, "Your own token allows less than that.")
-    if len(site.store.tokens(visitor.account_id)) >= MAX_TOKENS:
+    listed = site.store.tokens(visitor.account_id)
+    if len(listed) >= MAX_TOKENS:
         raise HTTPException(409, f"There are {MAX_TOKENS} tokens already: revoke one first.")
     token = tokens.new_token(os.urandom)
-    ends = site.store.now() + days * DAY_S if days else None
+    own_end = next((each.expires_at for each in listed if each.id == visitor.token_id), None)
+    wanted_end = site.store.now() + days * DAY_S if days else None
+    ends = min((end for end in (own_end, wanted_end) if end is not None), default=None)
     site.store.add_token(
         visitor.account_id, token, label.strip()[:60] or "token", by=visitor.account_id, scopes=wanted, expires_at=ends
     )

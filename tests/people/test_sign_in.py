@@ -4,13 +4,14 @@ import pytest
 from fastapi import FastAPI
 
 from dashboard import auth
+from dashboard.account_pages import DAY_S
 from dashboard.auth import MISSES_PER_TOKEN, WINDOW_S, Misses
 from tests.people.people import RANDOM, contestant, organiser
 from tests.people.site import LOOPBACK, Door, bearer, browser, csrf_of, nobody, site, token_of
 from tournament.models_people import InviteKind
 from tournament.people import SiteOptions
 from tournament.store import Store
-from tournament.tokens import Scope, new_code, new_token
+from tournament.tokens import Scope, new_code, new_token, token_id
 
 FEW = 25
 
@@ -109,6 +110,17 @@ def test_a_token_for_reading_changes_no_tokens(store: Store, app: FastAPI) -> No
     assert visitor.post(f"/account/tokens/{wanted}/revoke").status_code == 403
     assert visitor.post("/account/tokens", label="x").status_code == 403
     assert store.identify_token(token) is not None
+
+
+@pytest.mark.parametrize("days", ["0", "1", "30"])
+def test_a_token_made_with_one_that_ends_lives_no_longer(store: Store, app: FastAPI, days: str) -> None:
+    ada, _ = contestant(store)
+    ending, ends_at = new_token(RANDOM), store.now() + 2 * DAY_S
+    store.add_token(ada, ending, "", by=ada, expires_at=ends_at)
+    made = token_of(browser(app, ending.text).post("/account/tokens", label="x", days=days, scope=["submit"]).text)
+    (end,) = (each.expires_at for each in store.tokens(ada) if each.id == token_id(made))
+    assert end is not None
+    assert end < ends_at if days == "1" else end == ends_at
 
 
 def test_head_is_answered_like_get_without_a_body(app: FastAPI) -> None:

@@ -217,6 +217,18 @@ def test_erasing_replaces_account_name_texts_and_sources_and_leaves_the_games(st
     assert [entrant.name for entrant in store.entries()] == ["bob-bot"]
 
 
+def test_nobody_keeps_another_from_being_erased_by_a_name(store: Store) -> None:
+    organiser(store)
+    ada, _ = contestant(store)
+    eve, _ = contestant(store, f"erased {ada}")
+    store.erase(ada, by=None)
+    assert store.account(ada).name == store.account(eve).name == f"erased {ada}"
+    assert store.find_account(f"erased {ada}").id == eve
+    store.rename(eve, "Eve", by=None)
+    store.erase(eve, by=None)
+    assert store.account(eve).name == f"erased {eve}"
+
+
 def test_the_only_organiser_is_not_erased(store: Store) -> None:
     org, _ = organiser(store)
     with pytest.raises(WrongState, match="only organiser"):
