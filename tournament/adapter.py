@@ -284,7 +284,10 @@ def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
             trace = ""
         if isinstance(error, SyntaxError) and error.lineno is not None:
             message += f" ({error.filename}, line {error.lineno})"
-        elif isinstance(error, PermissionError) or (type(error) is RuntimeError and _NO_THREAD in message):
+        elif (
+            isinstance(error, PermissionError | BlockingIOError)  # the latter answers a fork
+            or (type(error) is RuntimeError and _NO_THREAD in message)
+        ):
             message = f"{message[: _MAX_MESSAGE - len(_COMPUTES_ONLY)]}{_COMPUTES_ONLY}"
     except BaseException as broken:  # noqa: BLE001  # the text of an exception is the bot's code too
         return f"{_type_name(error)} (its text could not be made: {_type_name(broken)})", ""

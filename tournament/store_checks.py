@@ -93,6 +93,8 @@ class Checks(Database):
     ) -> bool:
         """Records the verdict of a check; an accepted one becomes the bot's next version.
 
+        A bot that had been withdrawn when that was handed in takes part again.
+
         Args:
             check: the lease; if it is over, nothing is recorded.
             stage: where the check ended.
@@ -110,9 +112,12 @@ class Checks(Database):
         """
         with self.write() as connection:
             moment = clock(connection) if now is None else now
-            bot_id = connection.scalar(select(SUBMISSION.c.bot_id).where(_leased(check)))
-            if bot_id is None:
+            row = connection.execute(
+                select(SUBMISSION.c.bot_id, SUBMISSION.c.received_at).where(_leased(check))
+            ).first()
+            if row is None:
                 return False
+            bot_id = row.bot_id
             before = newest_version(connection, bot_id)
             values = {
                 "state": SubmissionState.ACCEPTED if accepted else SubmissionState.REJECTED,
@@ -126,6 +131,9 @@ class Checks(Database):
                 "probes": zlib.compress(json.dumps(list(probes)).encode()) if probes else None,
             }
             connection.execute(update(SUBMISSION).where(_leased(check)).values(values))
+            if accepted:
+                back = update(BOT).where(BOT.c.id == bot_id, BOT.c.withdrawn_at < row.received_at)
+                connection.execute(back.values(withdrawn_at=None))
             if accepted and before is not None and trial_rules is not None:
                 rules = json.dumps(trial_rules.to_dict(), sort_keys=True)
                 trial = {"submission_id": check.id, "against_id": before.id, "rules": rules, "secret": secret}

@@ -273,8 +273,6 @@ class Submissions(Checks):
                 raise WrongState(f"the bot name {new.bot} belongs to another contestant: expected a name of your own")
             if row.disabled is not None:
                 raise WrongState(f"{new.bot} was disabled by the organiser: {row.disabled}")
-            if row.withdrawn_at is not None:
-                connection.execute(update(BOT).where(BOT.c.id == row.id).values(withdrawn_at=None))
             _check_room(connection, row.account_id, row.id)
             return int(row.id)
         if not BOT_NAME.fullmatch(new.bot):
@@ -296,11 +294,11 @@ class Submissions(Checks):
 def _check_room(connection: Connection, account_id: int, bot_id: int | None = None) -> None:
     """Refuses one bot more than are allowed; a name under which nothing was accepted is no bot yet."""
     most = options_of(connection).bots
-    tried = select(SUBMISSION.c.id).where(
-        SUBMISSION.c.bot_id == BOT.c.id, SUBMISSION.c.state != SubmissionState.REJECTED
-    )
-    others = (BOT.c.account_id == account_id, BOT.c.withdrawn_at.is_(None), BOT.c.id != (bot_id or 0))
-    if (connection.scalar(select(func.count()).where(*others, tried.exists())) or 0) >= most:
+    of_bot = select(SUBMISSION.c.id).where(SUBMISSION.c.bot_id == BOT.c.id)
+    tried = of_bot.where(SUBMISSION.c.state != SubmissionState.REJECTED).exists()
+    comes_back = of_bot.where(SUBMISSION.c.state.in_(OPEN_STATES)).exists()  # if that is accepted
+    others = (BOT.c.account_id == account_id, BOT.c.id != (bot_id or 0), BOT.c.withdrawn_at.is_(None) | comes_back)
+    if (connection.scalar(select(func.count()).where(*others, tried)) or 0) >= most:
         raise QuotaReached(f"you have {most} bots, which is the most: submit a new version, or withdraw one", None)
 
 

@@ -345,7 +345,7 @@ def test_a_missing_method_is_an_exception_that_names_it(method: str) -> None:
 @pytest.mark.parametrize(
     "call",
     ["PermissionError(1, 'Operation not permitted')", "PermissionError(13, 'no', 'x' * 400)",
-     "RuntimeError(\"can't start new thread\")"],
+     "BlockingIOError(11, 'Resource temporarily unavailable')", "RuntimeError(\"can't start new thread\")"],
 )  # fmt: skip
 def test_what_the_sandbox_refuses_is_said_in_words(call: str) -> None:
     error = fault_of(BID, f"exec({'raise ' + call!r})")

@@ -175,6 +175,40 @@ def test_a_withdrawn_bot_comes_back_only_where_there_is_room(store: Store) -> No
         submit(store, ada, "fox")
 
 
+def test_a_withdrawn_bot_takes_part_again_once_a_new_version_is_accepted_and_not_before(store: Store) -> None:
+    ada, _ = contestant(store)
+    submit(store, ada, "fox")
+    accept(store)
+    (fox,) = store.bots()
+    store.withdraw(fox.id, True, by=ada)
+    store.submit(NewSubmission(ada, "fox", "x.zip", None, ("not a bot",)), HOUSE)
+    submit(store, ada, "fox", "worse")
+    reject(store)
+    assert store.entries() == []
+    submit(store, ada, "fox", "better")
+    assert store.entries() == []
+    accept(store)
+    assert [(entry.name, entry.version) for entry in store.entries()] == [("fox", 2)]
+    submit(store, ada, "fox", "best")
+    store.withdraw(fox.id, True, by=ada)  # later than what is being checked: that does not bring it back
+    accept(store)
+    assert store.entries() == []
+
+
+def test_withdrawn_bots_that_may_come_back_count_as_bots(store: Store) -> None:
+    ada, _ = contestant(store)
+    store.set_options(SiteOptions(bots=1), by=None)
+    for name in ("fox", "owl"):
+        submit(store, ada, name)
+        accept(store)
+        store.withdraw(store.bots(name=name)[0].id, True, by=ada)
+    submit(store, ada, "fox", "2")
+    with pytest.raises(QuotaReached, match="1 bots"):
+        submit(store, ada, "owl", "2")
+    reject(store)
+    submit(store, ada, "owl", "2")
+
+
 def test_when_too_many_wait_the_site_says_busy(store: Store) -> None:
     store.set_options(SiteOptions(waiting=2), by=None)
     for name in ("a", "b"):
