@@ -133,19 +133,23 @@ def _identified(request: Request) -> Identity | None:
 def checked(request: Request, secret: str, look: Callable[[], Identity | None]) -> Identity | None:
     """Look a secret up, unless the address or the token was tried in vain too often; a miss is counted.
 
+    A token that exists is held up by its own misses only: one who guesses locks out nobody else behind his address.
+
     Raises:
         HTTPException: 429, too many misses.
     """
     misses = cast("Misses", request.app.state.misses)
     address = f"address {request.client.host if request.client else ''}"
-    keys = [(address, MISSES_PER_ADDRESS)]
-    if token_id := tokens.token_id(secret):
-        keys.append((f"token {token_id}", MISSES_PER_TOKEN))
-    if any(misses.too_many(key, most) for key, most in keys):
+    token_id = tokens.token_id(secret)
+    token = f"token {token_id}"
+    from_there = misses.too_many(address, MISSES_PER_ADDRESS)
+    if from_there and token_id is not None:
+        from_there = not whole_site(request).store.has_token(token_id)
+    if from_there or (token_id is not None and misses.too_many(token, MISSES_PER_TOKEN)):
         raise HTTPException(429, "Too many wrong tokens or codes: try again in ten minutes.", {"retry-after": "600"})
     found = look()
     if found is None:
-        for key, _ in keys:
+        for key in [address] if token_id is None else [address, token]:
             misses.add(key)
     return found
 

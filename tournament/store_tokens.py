@@ -85,6 +85,11 @@ class Tokens(Database):
             drop_tokens(connection, account_id)
             note(connection, by, "revoke all tokens", f"account {account_id}")
 
+    def has_token(self, token_id: str) -> bool:
+        """Tells whether some account has the token of this id; that says nothing about its secret."""
+        with self.read() as connection:
+            return connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is not None
+
     def identify_token(self, text_: str, *, now: float | None = None) -> Identity | None:
         """Returns whom a token stands for, None if for nobody (any more)."""
         token_id = tokens.token_id(text_)
