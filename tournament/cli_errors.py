@@ -48,15 +48,17 @@ def _usage(error: Exception) -> str:
 
 def _of_database(error: Exception) -> str | None:
     from alembic.util import CommandError
-    from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
+    from sqlalchemy.exc import ArgumentError, DatabaseError
 
-    from tournament.store_database import StoreError
+    from tournament.store_database import UNUSABLE, StoreError
 
     if isinstance(error, StoreError):
         return str(error)
     # Its other subclasses are wrong statements: mistakes of ours.
-    if isinstance(error, OperationalError) or type(error) is DatabaseError:
+    if isinstance(error, UNUSABLE) or type(error) is DatabaseError:
         return f"the database cannot be used: {' '.join(str(error.orig).split())}"
     if isinstance(error, CommandError):
         return f"the database cannot be used: another version of this program made it ({error})"
-    return "the database address cannot be read" if isinstance(error, ArgumentError) else None
+    if isinstance(error, ArgumentError):
+        return "the database address cannot be read: expected a path or postgresql://USER@HOST/NAME"
+    return None

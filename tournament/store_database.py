@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Self
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlmodel import SQLModel
 
 from tournament import models
@@ -21,6 +21,9 @@ from tournament.settings import database_url, sqlite_path
 BUSY_MS: Final = 15_000
 CONNECT_S: Final = 3
 READY_POLL_S: Final = 0.2
+
+UNUSABLE: Final = (OperationalError, InterfaceError, InternalError)
+"""What a database raises that is away, restarts, is full, or can only be read: it may pass."""
 
 
 class StoreError(Exception):

@@ -18,7 +18,6 @@ from typing import Any, Final
 import redis
 from celery import Celery  # type: ignore[import-untyped]
 from kombu.exceptions import OperationalError as BrokerAway
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from tournament.environment import Environment, difference, fingerprint, is_pinned, served
 from tournament.repeat import assign
@@ -32,6 +31,7 @@ from tournament.store_cluster import (
     never_started,
     pin_environment,
 )
+from tournament.store_database import UNUSABLE
 from tournament.store_repeats import open_orders, take_order
 from tournament.store_values import LeasedMatch
 from workers.app import PLAY
@@ -114,11 +114,16 @@ class Publisher:
         """Tells workers which tournaments run under which environments."""
         self._client.set(WANTED, json.dumps(environments), ex=CANCELLED_S)
 
-    def cancel(self, tournaments: Sequence[int]) -> None:
-        """Tells workers which tournaments need not be played any more: they look before each match."""
+    def cancel(self, tournaments: Sequence[int], running: Sequence[int]) -> None:
+        """Tells workers which tournaments need not be played any more: they look before each match.
+
+        What runs is taken out: it may have the number of one that was cancelled before the database was restored.
+        """
         if tournaments:
             self._client.sadd(CANCELLED, *map(str, tournaments))
             self._client.expire(CANCELLED, CANCELLED_S)
+        if running:
+            self._client.srem(CANCELLED, *map(str, running))
 
     def keep_source(self, sha256: str, packed: Callable[[], bytes]) -> None:
         """Keeps a bot's source there for a while; `packed` is asked only if it is not there."""
@@ -184,7 +189,7 @@ class Coordinator:
                 beat()
                 if drain and not any(each.leased for each in active(self._store)):
                     return
-            except (OperationalError, InterfaceError, redis.RedisError, BrokerAway, OSError) as error:
+            except (*UNUSABLE, redis.RedisError, BrokerAway, OSError) as error:
                 if not away:
                     logger.warning("database or broker is away: %s", str(error).partition("\n")[0])
                 away = True
@@ -198,8 +203,9 @@ class Coordinator:
         """Takes back what is lost and hands out what is wanted. Returns how many matches were published."""
         self._announce()
         self._take_back()
-        self._publisher.cancel(cancelled_since(self._store, CANCELLED_S))
+        cancelled = cancelled_since(self._store, CANCELLED_S)
         running = self._pinned(active(self._store))
+        self._publisher.cancel(cancelled, [each.id for each in running])
         self._publisher.want([(each.id, each.environment) for each in running])
         if not hand_out or self._publisher.results_waiting() > self._pace.results_waiting:
             return 0

@@ -19,13 +19,13 @@ from kombu.entity import Queue
 from kombu.exceptions import OperationalError as BrokerAway
 from kombu.mixins import ConsumerMixin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from tournament.environment import LAYERS
 from tournament.repeat import is_drawn
 from tournament.results import MatchResult
 from tournament.store import NotFound, Store
 from tournament.store_cluster import COORDINATOR, active
+from tournament.store_database import UNUSABLE
 from tournament.store_queue import HOLDER
 from tournament.store_record import storable
 from tournament.store_repeats import REPEATED, answer_order, order_repeats, release_order
@@ -124,7 +124,7 @@ class Recorder:
 
         Raises:
             Rejected: it is too large, malformed or not from a worker that was given what it speaks of.
-            OperationalError: the database is away; the message is to be kept.
+            OperationalError: one of `UNUSABLE`: the database is away; the message is to be kept.
         """
         if len(body) > MAX_MESSAGE_BYTES:
             raise Rejected(f"{len(body)} bytes: expected {MAX_MESSAGE_BYTES} at most")
@@ -253,7 +253,7 @@ class RecorderLoop(ConsumerMixin):
             except Rejected as error:
                 logger.error("message rejected: %s", error, extra={"bytes": len(message.body)})  # noqa: TRY400
                 message.reject()
-            except (OperationalError, InterfaceError) as error:
+            except UNUSABLE as error:
                 logger.warning("the database is away: %s", str(error).partition("\n")[0])
                 self._stop.wait(RETRY_S)
                 continue

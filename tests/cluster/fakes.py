@@ -43,8 +43,9 @@ class MemoryBroker(Publisher):
     def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
         self.wanted = list(environments)
 
-    def cancel(self, tournaments: Sequence[int]) -> None:
+    def cancel(self, tournaments: Sequence[int], running: Sequence[int]) -> None:
         self.cancelled |= set(tournaments)
+        self.cancelled -= set(running)
 
     def keep_source(self, sha256: str, packed: Callable[[], bytes]) -> None:
         if sha256 not in self.sources:

@@ -190,6 +190,13 @@ def test_a_paused_tournament_is_not_handed_out_and_a_cancelled_one_is_made_known
     assert broker.cancelled == {tournament}
 
 
+def test_what_runs_is_not_told_as_cancelled_though_its_number_was_before_a_restore(store: Store) -> None:
+    tournament, broker = started(store), MemoryBroker()
+    broker.cancelled = {tournament, tournament + 1}
+    make(store, broker).tick()
+    assert broker.cancelled == {tournament + 1}
+
+
 def test_a_drain_hands_out_nothing_and_counts_what_is_out(store: Store) -> None:
     tournament, broker = started(store), MemoryBroker()
     store.announce("w", 1, HERE)

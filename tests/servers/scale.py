@@ -230,7 +230,7 @@ class Nowhere(Publisher):
     def want(self, environments: Sequence[tuple[int, Environment]]) -> None:
         pass
 
-    def cancel(self, tournaments: Sequence[int]) -> None:
+    def cancel(self, tournaments: Sequence[int], running: Sequence[int]) -> None:
         pass
 
 

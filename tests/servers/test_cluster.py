@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 import redis
 
 from tests.servers import chaos
 from tests.servers.cluster import (
     BURNING_BOT,
+    COMMAND,
     PASSWORDS,
     QUICK,
     ROOT,
@@ -216,6 +218,52 @@ def test_a_cancelled_tournament_is_not_played_on_and_a_paused_one_later(cluster:
     cluster.wait_until_finished(paused)
     assert cluster.store.counts(cancelled) == before
     assert cluster.store.counts(paused).finished == 6
+
+
+def test_a_tournament_with_the_number_of_a_cancelled_one_is_played(cluster: Cluster) -> None:
+    url = cluster.redis.url_of("coordinator", PASSWORDS["coordinator"])
+    with redis.Redis.from_url(url) as client:
+        client.sadd("cancelled", "1")  # as it was before the database was restored
+    tournament = make_tournament(cluster.store, 3, 2)
+    assert tournament == 1
+    cluster.coordinator()
+    cluster.worker()
+    cluster.wait_until_finished(tournament)
+
+
+def test_a_database_that_can_only_be_read_is_waited_for(cluster: Cluster, database_url: str) -> None:
+    tournament = make_tournament(cluster.store, 4, 12)
+    coordinator = cluster.coordinator()
+    cluster.worker()
+    wait_for(lambda: cluster.store.counts(tournament).finished > 5, "some results")
+    name = database_url.rpartition("/")[2]
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+
+    def let_write(how: str) -> None:
+        url, writing = database_url.replace("+psycopg", ""), "-c default_transaction_read_only=off"
+        with psycopg.connect(url, autocommit=True, options=writing) as connection:
+            connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {how}".encode())
+            connection.execute(others, [name])
+
+    let_write("on")
+    wait_for(lambda: "read-only transaction" in coordinator.text(), "the coordinator's word")
+    assert main_refuses("contest", "pause", str(tournament), "--db", database_url) == (
+        "tournament: the database cannot be used: cannot execute SELECT FOR NO KEY UPDATE in a read-only transaction"
+    )
+    let_write("off")
+    cluster.wait_until_finished(tournament)
+    assert coordinator.alive
+    assert cluster.store.counts(tournament).finished == 72
+    assert all(match.losses == 0 for match in cluster.store.matches(tournament))
+
+
+def main_refuses(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *COMMAND, *arguments], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    return done.stderr.strip()
 
 
 def descendants(pid: int) -> set[int]:
