@@ -133,7 +133,8 @@ def _identified(request: Request) -> Identity | None:
 def checked(request: Request, secret: str, look: Callable[[], Identity | None]) -> Identity | None:
     """Look a secret up, unless the address or the token was tried in vain too often; a miss is counted.
 
-    A token that exists is held up by its own misses only: one who guesses locks out nobody else behind his address.
+    A token that exists is held up by its own misses only, and a code that is good by none: one who guesses locks out
+    nobody else behind his address. Codes have 80 random bits, so that no number of guesses finds one.
 
     Raises:
         HTTPException: 429, too many misses.
@@ -142,10 +143,11 @@ def checked(request: Request, secret: str, look: Callable[[], Identity | None]) 
     address = f"address {request.client.host if request.client else ''}"
     token_id = tokens.token_id(secret)
     token = f"token {token_id}"
-    from_there = misses.too_many(address, MISSES_PER_ADDRESS)
-    if from_there and token_id is not None:
-        from_there = not whole_site(request).store.has_token(token_id)
-    if from_there or (token_id is not None and misses.too_many(token, MISSES_PER_TOKEN)):
+    refused = token_id is not None and misses.too_many(token, MISSES_PER_TOKEN)
+    if not refused and misses.too_many(address, MISSES_PER_ADDRESS):
+        store = whole_site(request).store
+        refused = store.find_invite(secret) is None if token_id is None else not store.has_token(token_id)
+    if refused:
         raise HTTPException(429, "Too many wrong tokens or codes: try again in ten minutes.", {"retry-after": "600"})
     found = look()
     if found is None:
@@ -370,7 +372,7 @@ def use_code(request: Request, site: Site, code: str, name: str, token: tokens.N
         except NotFound:
             return None
 
-    identity = checked(request, "", look)
+    identity = checked(request, code, look)
     if identity is None:
         raise NotFound("this code is not good for anything: it is mistyped, used up or has ended")
     return identity

@@ -235,11 +235,18 @@ def test_guessing_is_slowed_by_token_and_by_address(store: Store, app: FastAPI) 
 
 def test_one_who_guesses_locks_out_nobody_else_behind_the_same_address(store: Store, app: FastAPI) -> None:
     _, token = contestant(store)
+    code = new_code(RANDOM)
+    store.invite(code, InviteKind.JOIN, by=None)
     api = nobody(app).client
     guesses = [api.get("/api/v1/me", headers=bearer(new_token(RANDOM).text)).status_code for _ in range(FEW + 1)]
     assert guesses == [401] * FEW + [429]
     assert api.get("/api/v1/me", headers=bearer(token)).status_code == 200
     assert nobody(app).post("/sign-in", token=token).status_code == 303
+    assert nobody(app).post("/sign-in", token="mistyped").status_code == 429
+    assert [api.post("/api/v1/join", json={"code": each, "name": "Bob"}).status_code for each in (code, code)] == [
+        201,
+        429,
+    ]
     wrong = token[:-4] + "aaaa"
     codes = [api.get("/api/v1/me", headers=bearer(wrong)).status_code for _ in range(MISSES_PER_TOKEN + 1)]
     assert codes == [401] * MISSES_PER_TOKEN + [429]
