@@ -1,5 +1,6 @@
 """The commands `tournament rate` and `tournament sprt`: anybody's results and match counts."""
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -23,10 +24,12 @@ def rate(
     from tournament.rating_csv import rate_csv
 
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
-        rows, remarks = rate_csv(text.splitlines(), prior, anchor)
+        text = (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode("utf-8-sig")
+        rows, remarks = rate_csv(list(io.StringIO(text, newline="")), prior, anchor)
     except OSError as error:
         raise Refused(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Refused(f"{file}: expected a text in UTF-8; save the table as CSV in UTF-8") from None
     except ValueError as error:
         raise Refused(f"{file}: {error}") from None
     for remark in remarks:

@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from operator import itemgetter
 from typing import Any, Final
@@ -25,9 +25,9 @@ def rate_csv(lines: Sequence[str], prior: float, anchor: str | None) -> tuple[li
     """Rate the results in the lines of a CSV file.
 
     Args:
-        lines: A header with the columns a, b, score (of a: 0, 0.5 or 1) and optionally count and match, then the
-            results. Rows with the same text in `match` are one match whose games share their cards; without it every
-            game stands alone.
+        lines: With their line ends, as a quoted name may hold one: a header with the columns a, b, score (of a: 0, 0.5
+            or 1) and optionally count and match, then the results. Rows with the same text in `match` are one match
+            whose games share their cards; without it every game stands alone.
         prior: Weight of the ghost per bot.
         anchor: The bot that shows 1500, if it takes part.
 
@@ -80,20 +80,19 @@ def read_results(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[Group, ..
     Raises:
         ValueError: A line makes no sense; the message names it.
     """
-    reader = csv.reader(lines)
+    reader = csv.reader(lines, skipinitialspace=True)
     try:
         header = [name.strip().lower() for name in next(reader, [])]
-        if not {"a", "b", "score"} <= set(header):
+        if not {"a", "b", "score"} <= set(header) or len(set(header)) < len(header):
             raise ValueError(
-                f"line 1: expected the columns a,b,score and maybe count,match; not {','.join(header):.60}"
+                "line 1: expected the columns a,b,score and maybe count,match, each once and with commas between them; "
+                f"not {','.join(header)[:60]!r}"
             )
         columns = [name for name in ("a", "b", "score", "count", "match") if name in header]
         wanted = itemgetter(*map(header.index, columns))
-        seen = Counter(map(wanted, filter(None, reader)))
+        seen = Counter(map(wanted, _rows(reader, len(header))))
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: cannot be read as CSV: {error}") from None
-    except IndexError:
-        raise ValueError(f"line {reader.line_num}: expected {len(header)} values, as the header has") from None
     if not seen:
         raise ValueError("expected at least one result after the header")
     first, second, scores, *rest = zip(*seen, strict=True)
@@ -110,21 +109,23 @@ def read_results(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[Group, ..
             [place[name] for name in first],
             [place[name] for name in second],
             [read_score[text] for text in scores],
-            [read_count[text] * n for text, n in zip(counts, seen.values(), strict=True)],
+            [read_count[text] for text in counts],
         ],
         dtype=np.int64,
     )
     nameless = (table[:2] == index.get("", -1)).any(axis=0)
-    miscounted = (table[3] < 1) | (table[3] > MOST_COUNT)
+    miscounted = table[3] < 1
     wrong = np.flatnonzero(nameless | (table[0] == table[1]) | (table[2] < 0) | miscounted)
     if len(wrong):
         bad = list(seen)[wrong[0]]
-        line = next(i for i, row in enumerate(csv.reader(lines), 1) if i > 1 and row and wanted(row) == bad)
+        rows = enumerate(csv.reader(lines, skipinitialspace=True), 1)
+        line = next(i for i, row in rows if i > 1 and len(row) == len(header) and wanted(row) == bad)
         raise ValueError(
             f"row {line}: expected two bots, a score of 0, 0.5 or 1 for a and a count from 1 to {MOST_COUNT:,}, "
             f"not {','.join(bad)[:80]!r}"
         )
     i, j, half, n = table
+    n *= np.fromiter(seen.values(), np.int64, len(seen))
     half, i, j = np.where(i < j, half, 2 - half), np.minimum(i, j), np.maximum(i, j)
     if "match" not in header:
         return tuple(names), (group_rows(np.column_stack((i, j, n**0, n, half * n, half**2 * n)), 2),)
@@ -182,4 +183,15 @@ def _half_points(text: str) -> int:
 
 
 def _count(text: str) -> int:
-    return int(text) if text.strip().isdecimal() and len(text) < 20 else 0
+    value = int(text) if text.strip().isdecimal() and len(text) < 20 else 0
+    return value if value <= MOST_COUNT else 0
+
+
+def _rows(reader: Any, width: int) -> Iterator[list[str]]:
+    """Yield the rows that are not blank; a value too many may be half of a score such as 0,5."""
+    for row in reader:
+        if len(row) != width:
+            if not any(map(str.strip, row)):
+                continue
+            raise ValueError(f"line {reader.line_num}: expected {width} values, as the header has, not {len(row)}")
+        yield row

@@ -4,7 +4,7 @@ import json
 import random
 import sys
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Protocol
 
@@ -28,16 +28,17 @@ class Ran:
 class Run(Protocol):
     """Runs the command line with arguments and standard input."""
 
-    def __call__(self, *arguments: str, text: str = "") -> Ran: ...
+    def __call__(self, *arguments: str, text: str | bytes = "") -> Ran: ...
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command line in this process."""
 
-    def ran(*arguments: str, text: str = "") -> Ran:
+    def ran(*arguments: str, text: str | bytes = "") -> Ran:
         monkeypatch.setattr(sys, "argv", ["tournament", *arguments])
-        monkeypatch.setattr(sys, "stdin", StringIO(text))
+        given = text.encode() if isinstance(text, str) else text
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(given), encoding="ascii", errors="surrogateescape"))
         with pytest.raises(SystemExit) as ended:
             main()
         return Ran(int(ended.value.code or 0), *capsys.readouterr())
@@ -85,6 +86,24 @@ def test_the_order_of_the_lines_does_not_matter(run: Run) -> None:
         random.Random(seed).shuffle(lines)
         answers.add(run("rate", "-", "--json", text="\n".join(["match,a,b,score", *lines])).stdout)
     assert len(answers) == 1
+
+
+def test_what_spreadsheets_add_to_a_file_is_no_part_of_it(run: Run, tmp_path: Path) -> None:
+    plain = run("rate", "-", "--json", text="a,b,score\nä,y,1\ny,ä,1\n").stdout
+    file = tmp_path / "results.csv"
+    for text in ("\ufeffa,b,score\r\nä,y,1\r\n\r\n  ,\r\ny,ä,1", '"A","b", "Score"\r"ä",y,1.0\ry,ä,1e0\r'):
+        file.write_bytes(text.encode())
+        assert run("rate", "-", "--json", text=text).stdout == run("rate", str(file), "--json").stdout == plain
+
+
+def test_a_quoted_name_keeps_its_line_end_and_every_other_sign(run: Run) -> None:
+    rows = rated(run, 'a,b,score\n"x\ny",xy,1\nxy,"x\ny",1\n"p\x0c, q",xy,1\nxy,"p\x0c, q",1\nv\u2028w,xy,0.5\n')
+    assert set(rows) == {"x\ny", "xy", "p\x0c, q", "v\u2028w"}
+
+
+def test_counts_of_lines_that_say_the_same_add_up(run: Run) -> None:
+    rows = rated(run, "a,b,score,count\nA,B,1,1000000000\nA,B,1,1000000000\nB,A,1,5\n")
+    assert {row["games"] for row in rows.values()} == {2_000_000_005}
 
 
 def test_clean_records_and_strangers_get_finite_numbers_and_a_remark(run: Run) -> None:
@@ -136,7 +155,14 @@ def test_names_steer_no_terminal(run: Run) -> None:
         ("a,b,score\nA,B\n", "line 2: expected 3 values, as the header has"),
         ("a" * 200_000 + ",b,score\nA,B,1\n", "line 1: cannot be read as CSV: field larger than"),
         ("a,b,score\nA,B,1\nA,B," + "1" * 200_000 + "\n", "line 3: cannot be read as CSV: field larger than"),
+        ("a;b;score\nA;B;1\n", "with commas between them; not 'a;b;score'"),
+        ("a,b,score,score\nA,B,1,0\n", "each once"),
+        ("a,b,score\nA,B,0,5\n", "line 2: expected 3 values, as the header has, not 4"),
+        ('a,b,score\n"A,B,1\n', "line 2: expected 3 values, as the header has, not 1"),
+        (b"a,b,score\nA\xe4,B,1\n", "expected a text in UTF-8"),
+        (b"\xff\xfea\x00,\x00", "expected a text in UTF-8"),
         ("a,b,score\nA,B,1\nA,B,2\n", "row 3"),
+        ("a,b,score,count\nA,B,1,9999999999999999999\n", "row 2"),
         ("a,b,score\nA,B,nan\n", "row 2"),
         ("a,b,score\nA,A,1\n", "row 2"),
         ("a,b,score\n,A,1\n", "row 2"),
@@ -146,7 +172,7 @@ def test_names_steer_no_terminal(run: Run) -> None:
         ("match,a,b,score\n" + "".join(f"1,x,b{i},1\n" for i in range(20)), "21 bots"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_one_line(run: Run, text: str, said: str) -> None:
+def test_a_file_that_makes_no_sense_is_refused_with_one_line(run: Run, text: str | bytes, said: str) -> None:
     result = run("rate", "-", text=text)
     assert result.exit_code == 2
     assert said in result.stderr
