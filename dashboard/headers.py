@@ -6,6 +6,7 @@ server-sent events.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ SAFETY_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LAST = {"connection": "close"}
+"""Sent where the rest of a body is not read."""
 
 
 class SafetyHeaders:
@@ -114,28 +117,68 @@ class SameOrigin:
 
 
 class BodyLimit:
-    """Refuses bodies that are larger than anything the site takes, before they are read."""
+    """Refuses bodies that are larger or slower than what the site takes, and more of them at a time than it can hold.
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+    They are read before it is known who sent them, so all of this holds for strangers.
+    """
+
+    def __init__(self, app: ASGIApp, most_bytes: int, most_held: int = 256 << 20, most_s: float = 120.0) -> None:
         self.app = app
         self.most_bytes = most_bytes
+        self.most_held = most_held
+        self.most_s = most_s
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 413 to a body that says it is too large; cut off one that only turns out to be."""
+        """Answer 413 to a body that says it is too large; cut off one that only turns out to be, or to be too slow."""
         if scope["type"] != "http" or scope["method"] in SAFE_METHODS:
             await self.app(scope, receive, send)
             return
+        large = PlainTextResponse(f"Refused: expected at most {self.most_bytes:,} bytes.\n", 413, LAST)
         stated = Headers(scope=scope).get("content-length", "0")
         if not stated.isdecimal() or len(stated) > 15 or int(stated) > self.most_bytes:
-            refusal = PlainTextResponse(f"Refused: expected at most {self.most_bytes:,} bytes.\n", 413)
+            await large(scope, receive, send)
+        else:
+            await self._pass(scope, receive, send, large)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, large: PlainTextResponse) -> None:
+        slow = PlainTextResponse(f"Refused: expected the whole body within {self.most_s:g} s.\n", 408, LAST)
+        busy = PlainTextResponse("Busy: too much is being sent, try again.\n", 503, {**LAST, "retry-after": "10"})
+        size, complete, answered = 0, False, False
+        refusal: PlainTextResponse | None = None
+        end = asyncio.get_running_loop().time() + self.most_s
+
+        async def limited() -> Message:
+            nonlocal size, complete, refusal
+            if complete:  # what comes now is that the asker has gone: that may take its time
+                return await receive()
+            try:
+                async with asyncio.timeout_at(end):
+                    message = await receive()
+            except TimeoutError:
+                refusal = slow
+                return {"type": "http.disconnect"}
+            length = len(message.get("body", b""))
+            size, self._held = size + length, self._held + length
+            complete = not message.get("more_body", False)
+            if size > self.most_bytes:
+                refusal = large
+            elif self._held > self.most_held:
+                refusal = busy
+            return message if refusal is None else {"type": "http.disconnect"}
+
+        async def send_unless_refused(message: Message) -> None:
+            nonlocal answered
+            if refusal is None or answered:
+                answered = True
+                await send(message)
+
+        try:
+            await self.app(scope, limited, send_unless_refused)
+        except ClientDisconnect:
+            if refusal is None:
+                raise
+        finally:
+            self._held -= size
+        if refusal is not None and not answered:
             await refusal(scope, receive, send)
-            return
-        left = self.most_bytes
-
-        async def counted() -> Message:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
-            return message if left >= 0 else {"type": "http.disconnect"}
-
-        await self.app(scope, counted, send)

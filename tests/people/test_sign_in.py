@@ -1,11 +1,15 @@
 """Signing in, joining, cookies, forms of our own, limits, and the three ways to reach the site."""
 
+import asyncio
+
 import pytest
 from fastapi import FastAPI
+from starlette.types import Message
 
 from dashboard import auth
 from dashboard.account_pages import DAY_S
 from dashboard.auth import MISSES_PER_TOKEN, WINDOW_S, Misses
+from dashboard.headers import BodyLimit
 from tests.people.people import RANDOM, contestant, organiser
 from tests.people.site import LOOPBACK, Door, bearer, browser, csrf_of, nobody, site, token_of
 from tournament.models_people import InviteKind
@@ -271,6 +275,42 @@ def test_a_body_that_is_too_large_is_refused_unread(store: Store, app: FastAPI, 
     headers = {**bearer(token), "content-length": length, "content-type": "application/octet-stream"}
     answer = nobody(app).client.post("/api/v1/submissions?bot=fox", content=b"x", headers=headers)
     assert answer.status_code == 413
+
+
+def posted(limit: BodyLimit, body: list[bytes], *, ends: bool = True) -> tuple[int, bytes]:
+    """Sends a body in pieces, without saying its length; one that does not end waits for ever after them."""
+
+    async def ask() -> list[Message]:
+        pieces, sent = iter(body), list[Message]()
+
+        async def receive() -> Message:
+            piece = next(pieces, None)
+            if piece is None:
+                await (asyncio.sleep(0) if ends else asyncio.Event().wait())
+            return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = [(b"content-type", b"application/octet-stream")]
+        path = {"path": "/api/v1/submissions", "raw_path": b"/api/v1/submissions", "query_string": b"bot=fox"}
+        scope = {"type": "http", "method": "POST", "headers": headers, "client": ("10.0.0.9", 5000), **path}
+        await limit({**scope, "scheme": "http", "server": ("127.0.0.1", 8000), "root_path": ""}, receive, send)
+        return sent
+
+    start, *rest = asyncio.run(ask())
+    return start["status"], b"".join(message.get("body", b"") for message in rest)
+
+
+def test_a_body_that_turns_out_too_large_or_never_ends_or_is_one_too_many_is_cut_off(app: FastAPI) -> None:
+    assert posted(BodyLimit(app, 10), [b"12345", b"67890"])[0] == 401, "a stranger's"
+    assert posted(BodyLimit(app, 10), [b"12345", b"678901"]) == (413, b"Refused: expected at most 10 bytes.\n")
+    slow = BodyLimit(app, 10, most_s=0.01)
+    assert posted(slow, [b"12345"], ends=False) == (408, b"Refused: expected the whole body within 0.01 s.\n")
+    full = BodyLimit(app, 10, most_held=8)
+    for _ in range(2):  # what was held is let go
+        assert posted(full, [b"12345"])[0] == 401
+        assert posted(full, [b"12345", b"6789"]) == (503, b"Busy: too much is being sent, try again.\n")
 
 
 # Three ways to reach it --------------------------------------------------------------------------------------------
