@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tournament.store_values import EntrantInfo
 
 router = APIRouter()
-MOST_MIB = 4096
+LEAST_MIB, MOST_MIB = 16, 4096
 _Text = Annotated[str, Form(max_length=2000)]
 NEWEST = 20
 
@@ -189,15 +189,21 @@ class NewContest:
         options |= {name: kind(text) for name, kind in (("high", High), ("win", Win)) if (text := getattr(self, name))}
         options |= {"cap_defenders": True} if self.cap_defenders else {}
         names = ("decision", "game", "deal", "load")
-        limits = {f"{name}_cpu_s": float(text) for name in names if (text := getattr(self, f"{name}_cpu"))}
+        limits: dict[str, float] = {
+            f"{name}_cpu_s": _number(text, f"CPU seconds ({name})")
+            for name in names if (text := getattr(self, f"{name}_cpu"))
+        }  # fmt: skip
         if self.memory_mib:
-            limits["memory_bytes"] = min(MOST_MIB, _whole(self.memory_mib, "memory")) << 20
+            mib = _whole(self.memory_mib, "memory in MiB")
+            if not LEAST_MIB <= mib <= MOST_MIB:
+                raise ValueError(f"memory in MiB is {mib}: expected {LEAST_MIB} to {MOST_MIB}")
+            limits["memory_bytes"] = mib << 20
         return contest.Wish(
             name=self.name, rules=Rules.make(self.game, **options), budget=self.time_budget, opens=self.opens,
             rounds=_whole(self.rounds, "rounds") if self.rounds else None, closes=self.closes, zone=self.zone,
             house=tuple(name for name in self.house if name in house_names()), order=self.order, anchor=self.anchor,
             all_bots=self.all_bots, auto_start=self.auto_start, cores=_whole(self.cores, "cores"), limits=limits,
-            demands=self.demand, repeat_share=float(self.repeat_percent or 2) / 100,
+            demands=self.demand, repeat_share=_number(self.repeat_percent or "2", "percent to play again") / 100,
         )  # fmt: skip
 
 
@@ -205,6 +211,13 @@ def _whole(text: str, name: str) -> int:
     if not (text.isdecimal() and len(text) < 7 and int(text) > 0) and text != "0":
         raise ValueError(f"{name} is {text!r:.20}: expected a whole number")
     return int(text)
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} is {text!r:.20}: expected a number like 2 or 0.5") from None
 
 
 @router.post("/admin/contests", name="make_contest")
@@ -313,7 +326,9 @@ class Act:
         budget_s = duration_of(self.form.time_budget) if self.form.time_budget else None
         known = [name for name in self.form.house if name in house_names()]
         changed = {**Plan.from_dict(self.info.plan).to_dict(), "house": known, "budget_s": budget_s}
-        rounds = max(1, _whole(self.form.rounds, "rounds")) if self.form.rounds else None
+        rounds = _whole(self.form.rounds, "rounds") if self.form.rounds else None
+        if rounds == 0:
+            raise ValueError("rounds is 0: expected 1 or more")
         self.store.replan(self.info.id, changed, rounds=rounds, by=self.by)
 
     def numbers(self) -> list[int]:
@@ -322,13 +337,11 @@ class Act:
 
     def void(self) -> None:
         """Take results out."""
-        for number in self.numbers():
-            self.store.void(self.info.id, number, _reason(self.form.reason), by=self.by)
-
-    def announce(self) -> None:
-        """Say something to all."""
-        text = f"{self.info.name}: {_reason(self.form.reason)}"
-        self.store.announce_text(text, self.info.id, by=self.by)
+        numbers = self.numbers()
+        if not numbers:
+            raise ValueError("no match named: expected numbers of matches like 17, 18")
+        for number in numbers:
+            self.store.void(self.info.id, number, self.form.reason, by=self.by)
 
 
 ACTS: dict[str, Callable[[Act], object]] = {
@@ -345,9 +358,9 @@ ACTS: dict[str, Callable[[Act], object]] = {
     "void": Act.void,
     "repeat": lambda act: contest.repeat_sample(act.store, act.info.id, act.numbers(), by=act.by),
     "retry": lambda act: act.store.retry(act.info.id, by=act.by),
-    "disqualify": lambda act: act.store.disqualify(act.info.id, act.form.bot, _reason(act.form.reason), by=act.by),
+    "disqualify": lambda act: act.store.disqualify(act.info.id, act.form.bot, act.form.reason, by=act.by),
     "re-instate": lambda act: act.store.disqualify(act.info.id, act.form.bot, None, by=act.by),
-    "announce": Act.announce,
+    "announce": lambda act: act.store.announce_text(act.form.reason, act.info.id, by=act.by),
 }  # fmt: skip
 
 
@@ -369,20 +382,13 @@ def run_contest(
     return _to(site, info.id)
 
 
-def _reason(text: str) -> str:
-    if not text.strip():
-        raise ValueError("no reason: expected one, which all can read")
-    return text.strip()
-
-
 @router.post("/admin/announcements", name="add_announcement")
 def add_announcement(
     site: SiteDep, visitor: OrganiserDep, text: Annotated[str, Form(max_length=1000)] = ""
 ) -> Response:
     """Say something to all."""
-    if not text.strip():
-        raise HTTPException(422, "An empty announcement: expected a text.")
-    site.store.announce_text(text.strip(), None, by=visitor.account_id)
+    with typed():
+        site.store.announce_text(text, None, by=visitor.account_id)
     return _to(site, None)
 
 
@@ -403,9 +409,7 @@ def stop_practice(site: SiteDep, visitor: OrganiserDep, number: int) -> Response
 @router.get("/admin/contests/{tournament_id}/grades.csv", name="grades")
 def show_grades(site: SiteDep, _: OrganiserDep, tournament_id: int) -> Response:
     """Give the grades of all contestants."""
-    if not site.contest(row_id(tournament_id)).entrants:
-        raise HTTPException(409, "The tournament has not started: there are no grades yet.")
-    header, *rows = grade_rows(site.store, tournament_id)
+    header, *rows = grade_rows(site.store, row_id(tournament_id))
     return download(csv_text(header, rows), "grades.csv", "text/csv; charset=utf-8")
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tournament.export import all_matches, export_tournament, places_of, standings_of
 from tournament.final_order import grades
 from tournament.models_people import FIRST_ACCOUNT
-from tournament.store import NotFound, Store
+from tournament.store import NotFound, Store, WrongState
 from tournament.store_repeats import repeats
 from tournament.store_values import EntrantInfo
 from tournament.table import ladder_of
@@ -54,8 +54,15 @@ def write_archive(store: Store, tournament_id: int, folder: Path) -> tuple[str, 
 
 
 def grade_rows(store: Store, tournament_id: int) -> list[list[str]]:
-    """Returns the grade CSV: contestant, bot, version, place, and how it stands to each house bot."""
+    """Returns the grade CSV: contestant, bot, version, place, and how it stands to each house bot.
+
+    Raises:
+        NotFound: there is no such tournament.
+        WrongState: it has not started.
+    """
     info, entrants = store.tournament(tournament_id), store.entrants(tournament_id)
+    if not entrants:
+        raise WrongState(f"tournament {tournament_id} has not started: there are no grades yet")
     ladder = ladder_of(entrants, store.figures(tournament_id), info.anchor)
     places = places_of(info, entrants, standings_of(store, info, entrants))
     return grades(places, lambda one, other: bool(ladder.clear[one, other]), lambda each: person_of(store, each))

@@ -192,6 +192,9 @@ def times(
         contest.tick(store, store.now(), house_entrants)
         shown = _row(store.tournament(tournament))
         out.print(f"Tournament {tournament} is {shown['state']}, closes {shown['closes'] or 'by hand'}.", markup=False)
+        if only is not None:
+            said = "like all" if closes_at is None else f"until {contest.moment_text(closes_at, zone)}"
+            out.print(f"{only} may hand in {said}.", markup=False)
 
 
 @app.command()
@@ -296,8 +299,7 @@ def announce(
 ) -> None:
     """Put a text on the site, for all."""
     with _opened(db) as store:
-        said = text if tournament is None else f"{store.tournament(tournament).name}: {text}"
-        out.print(f"Announcement {store.announce_text(said, tournament)}.")
+        out.print(f"Announcement {store.announce_text(text, tournament)}.")
 
 
 @app.command("stop-practice")

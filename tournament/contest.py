@@ -116,6 +116,9 @@ class Wish:
             raise ValueError(f"the name: expected 1 to {MOST_NAME} letters")
         if self.rounds is not None and self.budget:
             raise ValueError("rounds and a time budget: expected one of them")
+        for name, number in (("rounds", self.rounds), ("cores", self.cores)):
+            if number is not None and number < 1:
+                raise ValueError(f"{name} is {number}: expected 1 or more")
         if not 0 <= self.repeat_share <= 1:
             raise ValueError(f"{self.repeat_share} as the share to play again: expected 0 to 1")
         zone_of(self.zone)
@@ -128,7 +131,7 @@ class Wish:
             repeat_share=self.repeat_share,
         )  # fmt: skip
         return NewTournament(
-            self.name.strip(), self.rules, self.rounds or 1, new_secret(),
+            self.name.strip(), self.rules, 1 if self.rounds is None else self.rounds, new_secret(),
             Limits.from_dict({**Limits().to_dict(), **self.limits}), self.order, self.anchor.strip() or None,
             demanding(self.demands), opens_at, closes_at, plan.to_dict(),
         )  # fmt: skip
@@ -212,8 +215,7 @@ def last_deadline(store: Store, info: TournamentInfo) -> float | None:
 def entrants_of(store: Store, info: TournamentInfo, house: House) -> list[NewEntrant]:
     """Returns who would enter a tournament if it started now, the house bots of its plan among them."""
     plan = Plan.from_dict(info.plan)
-    closes_at = info.closes_at if info.state is not TournamentState.OPEN else None
-    return [*store.contest_entries(info.id, closes_at, all_bots=plan.all_bots), *renumbered(house(plan.house))]
+    return [*store.contest_entries(info.id, info.closes_at, all_bots=plan.all_bots), *renumbered(house(plan.house))]
 
 
 def forecast_of(store: Store, info: TournamentInfo, entrants: Sequence[NewEntrant]) -> Forecast:
@@ -269,6 +271,8 @@ def repeat_sample(
     """Has these matches played again to compare, or a sample of those that are recorded. Returns how many."""
     if not numbers:
         recorded = [row.number for row in store.match_rows(tournament_id)]
+        if not recorded:
+            raise ValueError(f"no match of tournament {tournament_id} is recorded yet: expected some to play again")
         count = min(len(recorded), max(1, round(share * len(recorded))))
         numbers = sorted(random.SystemRandom().sample(recorded, count))
     return order_repeats(store, tournament_id, numbers, by=by)
@@ -354,8 +358,10 @@ def practise(store: Store, new: NewTournament, at: str, *, by: int | None = None
     """Begins practice rounds with these settings every day, and returns their number and the first time.
 
     Raises:
-        ValueError: there is no such time of day.
+        ValueError: there is no such time of day, or the settings have times for entries.
     """
+    if new.opens_at is not None or new.closes_at is not None:
+        raise ValueError("practice rounds with times for entries: expected none, whoever is accepted then plays")
     zone = Plan.from_dict(new.plan).zone
     first = next_time(store.now(), at, zone)
     return store.add_practice(new.name, practice_settings(new), at, zone, first, by=by), first

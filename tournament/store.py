@@ -27,7 +27,7 @@ from tournament.store_database import ENTRANT, MATCH, TOURNAMENT, WORKER, NotFou
 from tournament.store_figures import FigureReads
 from tournament.store_people import People
 from tournament.store_queue import Queue
-from tournament.store_state import lock_tournament, set_state, tell
+from tournament.store_state import lock_tournament, reason_of, set_state, tell
 from tournament.store_tokens import note
 from tournament.store_values import NewEntrant, NewTournament, Topic
 
@@ -120,6 +120,8 @@ class Store(Queue, FigureReads, People, Contests):
     ) -> None:
         """Moves a tournament to another state: opens, closes, pauses it or lets it run on; `cancel` does more.
 
+        Entries that are closed before their time, or had none, are closed from this moment on.
+
         Raises:
             NotFound: there is no such tournament.
             WrongState: that state does not follow the one it is in, or is reached by other acts only.
@@ -132,7 +134,15 @@ class Store(Queue, FigureReads, People, Contests):
                 )
             if state is TournamentState.RUNNING and row.state == TournamentState.FINISHED:
                 raise WrongState(f"tournament {tournament_id} is finished: a void or a retry makes it run again")
-            set_state(connection, tournament_id, state, clock(connection) if now is None else now)
+            moment = clock(connection) if now is None else now
+            set_state(connection, tournament_id, state, moment)
+            closes_at = row.closes_at
+            if state is TournamentState.CLOSED:
+                closes_at = moment if closes_at is None else min(closes_at, moment)
+            elif state is TournamentState.OPEN and row.state == TournamentState.CLOSED and (closes_at or 0) <= moment:
+                closes_at = None  # opened again by hand, and so closed by hand
+            mine = TOURNAMENT.c.id == tournament_id
+            connection.execute(update(TOURNAMENT).where(mine).values(closes_at=closes_at))
             note(connection, by, str(state), f"tournament {tournament_id}")
 
     def hold(self, tournament_id: int, held_at: float | None, *, by: int | None = None) -> None:
@@ -157,7 +167,9 @@ class Store(Queue, FigureReads, People, Contests):
 
         Raises:
             NotFound: there is no such entrant.
+            ValueError: the reason is empty.
         """
+        reason = None if reason is None else reason_of(reason)
         change = (
             update(ENTRANT)
             .where(ENTRANT.c.tournament_id == tournament_id, ENTRANT.c.position == position)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, or_, select, update
@@ -101,9 +102,14 @@ class Contests(Submissions):
         Raises:
             NotFound: there is no such tournament.
             WrongState: it has started.
+            ValueError: it closes before it opens.
         """
+        if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+            raise ValueError(f"it closes {_utc(closes_at)}, before it opens {_utc(opens_at)}: expected a later close")
         values = {"opens_at": opens_at, "closes_at": closes_at}
-        self._change_before_start(tournament_id, values, by, "set times", why)
+        times = (("opens", opens_at), ("closes", closes_at))
+        said = ", ".join(f"{word} {_utc(at)}" for word, at in times if at is not None)
+        self._change_before_start(tournament_id, values, by, "set times", _why(said, why))
 
     def _change_before_start(
         self, tournament_id: int, values: Mapping[str, Any], by: int | None, act: str, why: str
@@ -125,6 +131,7 @@ class Contests(Submissions):
         Raises:
             NotFound: there is no such tournament or account.
             WrongState: it has started.
+            ValueError: this is no later than the close for all.
         """
         with self.write() as connection:
             row = lock_tournament(connection, tournament_id)
@@ -132,12 +139,16 @@ class Contests(Submissions):
                 raise WrongState(f"tournament {tournament_id} is {row.state}: its entries are settled")
             if connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.id == account_id)) is None:
                 raise NotFound(f"no account {account_id}")
+            if until is not None and (row.closes_at is None or until <= row.closes_at):
+                closes = "by hand" if row.closes_at is None else _utc(row.closes_at)
+                raise ValueError(f"until {_utc(until)}, and entries close {closes}: expected a time after the close")
             mine = (EXTENSION.c.tournament_id == tournament_id, EXTENSION.c.account_id == account_id)
             connection.execute(delete(EXTENSION).where(*mine))
             if until is not None:
                 values = {"tournament_id": tournament_id, "account_id": account_id, "until": until}
                 connection.execute(insert(EXTENSION).values(values))
-            note(connection, by, "extend", f"tournament {tournament_id} account {account_id}", why)
+            said = "taken back" if until is None else f"until {_utc(until)}"
+            note(connection, by, "extend", f"tournament {tournament_id} account {account_id}", _why(said, why))
 
     def extensions(self, tournament_id: int) -> dict[int, float]:
         """Returns until when single contestants may hand in, by account."""
@@ -231,8 +242,18 @@ class Contests(Submissions):
     # Announcements -----------------------------------------------------------------------------------------------
 
     def announce_text(self, text: str, tournament_id: int | None, *, by: int | None = None) -> int:
-        """Says something to all and returns its number."""
+        """Says something to all, after the name of the tournament that it is about, and returns its number.
+
+        Raises:
+            NotFound: there is no such tournament.
+            ValueError: it says nothing.
+        """
+        text = text.strip()
+        if not text:
+            raise ValueError("an empty announcement: expected a text")
         with self.write() as connection:
+            if tournament_id is not None:
+                text = f"{lock_tournament(connection, tournament_id).name}: {text}"
             values = {"text": text, "tournament_id": tournament_id, "created_at": clock(connection)}
             found = int(connection.scalar(insert(ANNOUNCEMENT).values(values).returning(ANNOUNCEMENT.c.id)) or 0)
             note(connection, by, "announce", f"announcement {found}", text)
@@ -294,6 +315,14 @@ class Contests(Submissions):
             if len(rows) < _PAGE:
                 return
             after = rows[-1].number, rows[-1].seating
+
+
+def _utc(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _why(act: str, why: str) -> str:
+    return f"{act}: {why}" if why else act
 
 
 def renumbered(house: Sequence[NewEntrant]) -> list[NewEntrant]:

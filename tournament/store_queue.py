@@ -21,7 +21,7 @@ from tournament.results import MatchResult
 from tournament.rules import Rules
 from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID, Database, NotFound, WrongState, clock
 from tournament.store_record import Recording, entrants_of, result_text, storable
-from tournament.store_state import OPEN, finish_if_over, lock_tournament, set_state, tell
+from tournament.store_state import OPEN, finish_if_over, lock_tournament, reason_of, set_state, tell
 from tournament.store_tokens import note
 from tournament.store_values import LeasedMatch, Recorded, Topic
 
@@ -263,7 +263,9 @@ class Queue(Database):
         Raises:
             NotFound: there is no such match.
             WrongState: it has no result, or the tournament is cancelled.
+            ValueError: there is no reason.
         """
+        reason = reason_of(reason)
         with self.write() as connection:
             moment = clock(connection) if now is None else now
             tournament = lock_tournament(connection, tournament_id)

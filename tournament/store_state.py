@@ -59,6 +59,17 @@ def finish_if_over(connection: Connection, tournament_id: int, now: float) -> No
             set_state(connection, tournament_id, TournamentState.FINISHED, now)
 
 
+def reason_of(text: str) -> str:
+    """Returns the reason of an act that all can read.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not text.strip():
+        raise ValueError("no reason: expected one, which all can read")
+    return text.strip()
+
+
 def tell(connection: Connection, tournament_id: int, topic: Topic, now: float, **payload: Any) -> None:
     """Writes an event, in the transaction that does what it tells of."""
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"))

@@ -80,7 +80,8 @@ def test_an_extension_for_all_is_one_act_and_opens_again(store: Store) -> None:
     store.set_times(tournament, 100.0, 3000.0, by=10_000, why="the network was down")
     assert contest.tick(store, 1501.0, house) == [f"tournament {tournament} is open again"]
     (act,) = [line for line in store.audit_log() if line.act == "extend for all"]
-    assert (act.account_id, act.reason, act.subject) == (10_000, "the network was down", f"tournament {tournament}")
+    why = "opens 1970-01-01 00:01 UTC, closes 1970-01-01 00:50 UTC: the network was down"
+    assert (act.account_id, act.reason, act.subject) == (10_000, why, f"tournament {tournament}")
     assert contest.tick(store, 3000.0, house) == [f"tournament {tournament} is closed"]
 
 
@@ -100,7 +101,7 @@ def test_an_extension_for_one_counts_for_that_one_only_and_holds_the_start_back(
         contest.start(store, tournament, house, now=1999.0)
     assert contest.tick(store, 2000.0, house) == [f"tournament {tournament} has started"]
     assert [entrant.text for entrant in store.entrants(tournament)] == ["ada:1", "bob:1"]
-    assert [line.reason for line in store.audit_log() if line.act == "extend"] == ["ill"]
+    assert [line.reason for line in store.audit_log() if line.act == "extend"] == ["until 1970-01-01 00:33 UTC: ill"]
     with pytest.raises(WrongState, match="its entries are settled"):
         store.extend(tournament, ada, 9000.0)
 
@@ -110,6 +111,53 @@ def test_extensions_are_for_accounts_and_tournaments_that_there_are(store: Store
         store.extend(make(store), 77, 2000.0)
     with pytest.raises(NotFound, match="no tournament 77"):
         store.extend(77, contestant(store)[0], 2000.0)
+
+
+def test_an_extension_ends_after_the_close_for_all_and_entries_close_after_they_open(store: Store) -> None:
+    tournament, ada = make(store), contestant(store)[0]
+    with pytest.raises(ValueError, match="entries close 1970-01-01 00:16 UTC: expected a time after the close"):
+        store.extend(tournament, ada, 1000.0)
+    store.extend(tournament, ada, 1001.0)
+    store.extend(tournament, ada, None, why="well again")
+    assert store.extensions(tournament) == {}
+    with pytest.raises(ValueError, match="before it opens"):
+        store.set_times(tournament, 100.0, 100.0)
+    store.set_times(tournament, None, None)
+    with pytest.raises(ValueError, match="close by hand"):
+        store.extend(tournament, ada, 2000.0)
+    reasons = [line.reason for line in reversed(store.audit_log()) if line.subject.startswith("tournament")]
+    assert reasons[-3:] == ["until 1970-01-01 00:16 UTC", "taken back: well again", ""]
+
+
+def test_a_close_by_hand_is_a_deadline_like_any_other(store: Store) -> None:
+    tournament = make(store)
+    ada, bob = (contestant(store, name)[0] for name in ("Ada", "Bob"))
+    contest.tick(store, 100.0, house)
+
+    def hand_in(account: int, name: str, now: float) -> list[str]:
+        submit(store, account, name, f"{name} {now}", now=now)
+        accept(store, now=now)
+        return [each.text for each in contest.entrants_of(store, store.tournament(tournament), house)]
+
+    store.set_state(tournament, State.CLOSED, now=300.0)  # long before its time
+    assert contest.tick(store, 301.0, house) == []
+    assert hand_in(ada, "ada", 299.0) == ["ada:1"]
+    assert hand_in(bob, "bob", 302.0) == ["ada:1"]
+    store.set_state(tournament, State.OPEN, now=400.0)  # and closed by hand from now on
+    assert contest.tick(store, 2000.0, house) == []
+    assert hand_in(bob, "bob", 2001.0) == ["ada:1", "bob:2"]
+    store.set_state(tournament, State.CLOSED, now=2002.0)
+    assert hand_in(ada, "ada", 2003.0) == ["ada:1", "bob:2"]
+    assert store.tournament(tournament).closes_at == 2002.0
+
+
+def test_what_came_late_does_not_count_where_nobody_has_noticed_the_close_yet(store: Store) -> None:
+    tournament, ada = make(store), contestant(store)[0]
+    contest.tick(store, 100.0, house)
+    submit(store, ada, "ada", "late", now=1001.0)
+    accept(store, now=1002.0)
+    info = store.tournament(tournament)
+    assert (info.state, contest.entrants_of(store, info, house)) == (State.OPEN, [])
 
 
 def test_with_too_few_bots_nothing_starts_and_the_rest_goes_on(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -124,7 +172,7 @@ def test_with_too_few_bots_nothing_starts_and_the_rest_goes_on(store: Store, cap
 
 def test_house_bots_play_along_with_owners_of_their_own(store: Store) -> None:
     tournament = make(store, closes=None, house=("random", "simple", "counter"))
-    contest.start(store, tournament, house, now=10.0)
+    contest.start(store, tournament, house, now=store.now())
     found = store.entrants(tournament)
     assert [(entrant.name, entrant.house) for entrant in found] == [
         ("counter", True),
@@ -136,7 +184,7 @@ def test_house_bots_play_along_with_owners_of_their_own(store: Store) -> None:
 
 def test_a_time_budget_sets_the_rounds_at_the_start(store: Store) -> None:
     tournament = make(store, closes=None, house=("random", "simple"), budget_s=60.0)
-    found = contest.start(store, tournament, house, now=10.0)
+    found = contest.start(store, tournament, house, now=store.now())
     assert found.rounds == store.tournament(tournament).rounds > 1
     assert store.counts(tournament).planned == found.matches
     assert found.expected_s <= 60.0
@@ -193,7 +241,7 @@ def move(store: Store, tournament: int, before: State, after: State) -> None:
     if after is State.CANCELLED:
         store.cancel(tournament)
     elif after is State.RUNNING and before in (State.DRAFT, State.OPEN, State.CLOSED):
-        contest.start(store, tournament, house, now=10.0)
+        contest.start(store, tournament, house, now=store.now())
     elif (before, after) == (State.FINISHED, State.RUNNING):
         with pytest.raises(WrongState, match="a void or a retry makes it run again"):
             store.set_state(tournament, after)

@@ -49,7 +49,7 @@ def test_a_contest_by_commands_only(store: Store, run: Run, tmp_path: Path) -> N
         submit(store, contestant(store, name)[0], name.strip("=").lower(), now=1000.0)
         accept(store, now=1001.0)
     contest(run, "open", "1")
-    assert "may" not in contest(run, "times", "1", "--for", "Ada", "--closes", "2020-01-01 20:00", "--reason", "ill")
+    contest(run, "times", "1", "--for", "Ada", "--closes", "2020-01-01 20:00", "--reason", "ill")
     assert "Tournament 1 is closed, closes 2020-01-01 19:00 CET." in contest(
         run, "times", "1", "--closes", "2020-01-01 19:00", "--reason", "network"
     )
@@ -138,6 +138,29 @@ def test_what_makes_no_sense_gets_one_line(store: Store, run: Run, arguments: li
     assert words in said
     assert "Traceback" not in said
     assert store.tournaments() == []
+
+
+def test_acts_that_say_too_little_get_one_line(store: Store, run: Run) -> None:
+    contest(run, "make", "x", "--closes", "2020-01-01 18:00")
+    contestant(store, "Ada")
+    for arguments, words in (
+        (("announce", " "), "an empty announcement: expected a text"),
+        (("announce", "", "--tournament", "1"), "an empty announcement: expected a text"),
+        (("grades", "1"), "has not started: there are no grades yet"),
+        (("repeat", "1"), "no match of tournament 1 is recorded yet"),
+        (("void", "1", "1", "--reason", ""), "no reason: expected one"),
+        (("disqualify", "1", "x", "--reason", ""), "expected one"),
+        (("times", "1", "--for", "Ada", "--closes", "2019-01-01 18:00"), "expected a time after the close"),
+        (("make", "y", "--practice-at", "02:00", "--opens", "2030-01-01 10:00"), "practice rounds with times"),
+    ):
+        assert words in contest(run, *arguments, status=2), arguments
+    assert store.announcements() == []
+    assert "Ada may hand in until 2020-01-01 19:00 UTC." in contest(
+        run, "times", "1", "--for", "Ada", "--closes", "2020-01-01 19:00"
+    )
+    assert "Ada may hand in like all." in contest(run, "times", "1", "--for", "Ada")
+    contest(run, "announce", "Prizes at six", "--tournament", "1")
+    assert [each.text for each in store.announcements()] == ["x: Prizes at six"]
 
 
 def test_a_start_without_bots_is_refused(store: Store, run: Run) -> None:

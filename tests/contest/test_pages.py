@@ -197,7 +197,7 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     mine = browser(app, token)
     draft = {"name": "<Cup>", "players": "2", "closes": "2100-01-02 12:00", "time_budget": "2h", "house": "simple"}
     assert mine.post("/admin/contests", **draft).status_code == 303
-    assert mine.post("/admin/contests", practice_at="02:00", **draft).status_code == 303
+    assert mine.post("/admin/contests", **{**draft, "practice_at": "02:00", "closes": ""}).status_code == 303
     assert mine.post("/admin/announcements", text="<Hello>").status_code == 303
     store.extend(1, ada, 5e9)
     early = mine.post("/admin/contests/1/start")
@@ -240,6 +240,14 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
         ({"zone": "Europe/Nowhere"}, "no time zone"),
         ({"practice_at": "25:00"}, "no time of day"),
         ({"decision_cpu": "-1"}, "positive number"),
+        ({"decision_cpu": "soon"}, "CPU seconds (decision) is &#39;soon&#39;: expected a number"),
+        ({"repeat_percent": "x"}, "percent to play again is &#39;x&#39;: expected a number"),
+        ({"repeat_percent": "nan"}, "expected 0 to 1"),
+        ({"memory_mib": "99999"}, "memory in MiB is 99999: expected 16 to 4096"),
+        ({"memory_mib": "1"}, "memory in MiB is 1: expected 16 to 4096"),
+        ({"rounds": "0"}, "rounds is 0: expected 1 or more"),
+        ({"cores": "0"}, "cores is 0: expected 1 or more"),
+        ({"practice_at": "02:00", "closes": "2026-12-01 09:00"}, "practice rounds with times for entries"),
     ],
 )
 def test_a_form_that_makes_no_sense_says_why(store: Store, app: FastAPI, wrong: dict[str, str], words: str) -> None:
@@ -248,6 +256,29 @@ def test_a_form_that_makes_no_sense_says_why(store: Store, app: FastAPI, wrong: 
     assert answer.status_code == 422
     assert words in answer.text
     assert store.tournaments() == []
+
+
+def test_acts_that_say_too_little_are_refused_and_change_nothing(store: Store, app: FastAPI) -> None:
+    _, token = organiser(store)
+    mine = browser(app, token)
+    tournament = started(store, 3, TWO)
+    play_all(store, tournament)
+    draft = store.create(new())
+    before = len(store.audit_log())
+    for act, form, words in (
+        ("void", {"matches": "", "reason": "late"}, "no match named"),
+        ("void", {"matches": "1", "reason": " "}, "no reason"),
+        ("disqualify", {"bot": "1", "reason": ""}, "no reason"),
+        ("announce", {"reason": " "}, "an empty announcement"),
+    ):
+        answer = mine.post(f"/admin/contests/{tournament}/{act}", **form)
+        assert (answer.status_code, words in answer.text) == (422, True), act
+    assert mine.post("/admin/announcements", text="").status_code == 422
+    for act, form, words in (("repeat", {}, "is recorded yet"), ("plan", {"rounds": "0"}, "rounds is 0")):
+        answer = mine.post(f"/admin/contests/{draft}/{act}", **form)
+        assert (answer.status_code, words in answer.text) == (422, True), act
+    assert mine.get(f"/admin/contests/{draft}/grades.csv").status_code == 409
+    assert len(store.audit_log()) == before
 
 
 def test_a_tournament_that_has_not_started_has_its_pages_and_is_not_the_one_shown_first(
