@@ -46,12 +46,12 @@ _ENVIRONMENT: Final = ("HOME", "LANG", "LC_", "PATH", "PYTHON", "TMPDIR", "TZ", 
 
 _ADVICE: Final[Mapping[str, str]] = {
     FaultKind.LOAD: "Your file could not be imported or Bot() not be made. Run at home: tournament check YOUR_BOT.py",
-    FaultKind.EXCEPTION: "An exception. With the probe's JSON: tournament reproduce PROBE.json --bot YOUR_BOT.py",
+    FaultKind.EXCEPTION: "An exception.",
     FaultKind.EXITED: "Your bot ended its own process: no sys.exit, no os._exit.",
     FaultKind.KILLED: "Your bot's process was killed: it crashed in native code, or killed itself.",
     FaultKind.MEMORY: "Your bot took more memory than the limit. Keep less, or build tables when they are needed.",
     FaultKind.FORBIDDEN_CALL: "Your bot did what is not allowed: no files, network or processes (docs/security.md).",
-    FaultKind.TIMEOUT_CPU: "A loop? With the probe's JSON: tournament reproduce PROBE.json --bot YOUR_BOT.py",
+    FaultKind.TIMEOUT_CPU: "A loop?",
     FaultKind.TIMEOUT_WALL: "Your bot did not answer: it slept, waited for input, or its answer got stuck.",
     FaultKind.OFF_TURN: "Your bot worked while it was not its turn: threads must rest between the questions.",
     FaultKind.PROTOCOL: "Something other than the runner wrote to the answers: do not touch file descriptors.",
@@ -64,6 +64,9 @@ _LOADING_ADVICE: Final = (
     "they are needed. Run at home: tournament check YOUR_BOT.py"
 )
 _NO_LINE: Final = " Which line it was in could not be told."
+_REPRODUCE: Final = " With the probe's JSON: tournament reproduce PROBE.json --bot YOUR_BOT.py --secret "
+_SECRET_LENGTH: Final = 16
+"""Of the secret of a probe, whose contestant types it: it decides nothing that somebody could want to guess."""
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +142,7 @@ class ChildJudge:
         cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         settings = {"parent": os.getpid(), "core": cores[-1] if cores else None}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "workers.check_child", json.dumps(settings)],
+            [sys.executable, "-P", "-m", "workers.check_child", json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)},
@@ -209,12 +212,13 @@ class Checker:
     def _check(self, check: LeasedCheck, modes: Sequence[tuple[Rules, Limits]], limit_s: float) -> None:
         source = self._store.source(check.sha256)
         player, opponent = Player(check.bot, check.version, check.sha256), self._opponent[0]
+        secret = self._secret()[:_SECRET_LENGTH]
         order = {
             "check": {
                 "candidate": [player.bot, player.version, player.sha256],
                 "opponent": [opponent.bot, opponent.version, opponent.sha256],
                 "modes": [[rules.to_dict(), limits.to_dict()] for rules, limits in modes],
-                "secret": self._secret(),
+                "secret": secret,
             },
             "sources": _packed(source, self._opponent[1]),
         }
@@ -226,7 +230,7 @@ class Checker:
         self._store.decide(
             check,
             done["stage"],
-            verdict_of(done),
+            verdict_of(done, secret),
             done["documents"],
             answer["took_s"],
             cpu_s=done["cpu_s"],
@@ -263,8 +267,11 @@ def check_limit_s(modes: Iterable[tuple[Rules, Limits]]) -> float:
     return 2 * sum(each) + SLACK_S
 
 
-def verdict_of(done: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what is kept and shown of a check: the reason, the bot's own line, what to do, the end of its log."""
+def verdict_of(done: Mapping[str, Any], secret: str) -> dict[str, Any]:
+    """Returns what is kept and shown of a check: the reason, the bot's own line, what to do, the end of its log.
+
+    With the probe's `secret` the bot's own random draws again what it drew.
+    """
     fault = done["fault"]
     reasons = []
     if fault is not None:
@@ -274,7 +281,7 @@ def verdict_of(done: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "reasons": reasons,
         "fault": fault,
-        "advice": "" if fault is None else _advice(fault, done["stage"]),
+        "advice": "" if fault is None else _advice(fault, done["stage"], secret),
         "log": "\n".join(done["log"].splitlines()[-LOG_LINES:])[-_LOG_CHARACTERS:],
         "use": done["use"],
         "deal_cpu_s": done["deal_cpu_s"],
@@ -283,10 +290,10 @@ def verdict_of(done: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _advice(fault: Mapping[str, Any], stage: str) -> str:
-    hangs = fault["kind"] in _HANGS
-    advice = _LOADING_ADVICE if hangs and stage == Stage.LOADS else _ADVICE[fault["kind"]]
-    return advice + (_NO_LINE if hangs and fault["line"] is None else "")
+def _advice(fault: Mapping[str, Any], stage: str, secret: str) -> str:
+    loads, hangs = stage == Stage.LOADS, fault["kind"] in _HANGS
+    advice = _LOADING_ADVICE if hangs and loads else _ADVICE[fault["kind"]]
+    return advice + (_NO_LINE if hangs and fault["line"] is None else "") + ("" if loads else _REPRODUCE + secret)
 
 
 def trial_verdict(rules: Rules, scores: list[int]) -> str | None:

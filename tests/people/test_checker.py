@@ -92,8 +92,10 @@ def test_a_failure_of_ours_is_tried_once_more_and_then_said(store: Store) -> Non
 def test_every_kind_of_fault_has_words_on_what_to_do() -> None:
     for kind in FaultKind:
         fault = {"kind": str(kind), "message": "oh", "line": 7, "traceback": ""}
-        verdict = verdict_of({**done(fault=fault, stage="probe")["done"], "log": "line\n" * 1000})
-        assert len(verdict["advice"]) > 20
+        verdict = verdict_of({**done(fault=fault, stage="probe")["done"], "log": "line\n" * 1000}, "its-secret")
+        what, command = verdict["advice"].split(" With the probe's JSON: ")
+        assert len(what) > 5
+        assert command == "tournament reproduce PROBE.json --bot YOUR_BOT.py --secret its-secret"
         assert "line 7" in verdict["reasons"][0]
         assert len(verdict["log"].splitlines()) == 200
 
@@ -101,14 +103,14 @@ def test_every_kind_of_fault_has_words_on_what_to_do() -> None:
 @pytest.mark.parametrize("kind", ["timeout-cpu", "timeout-wall"])
 def test_a_bot_that_hangs_while_it_loads_is_told_so_and_whether_its_line_is_known(kind: str) -> None:
     fault = {"kind": kind, "message": "2.0 s CPU in loading", "line": None, "traceback": ""}
-    loading = verdict_of(done(fault=fault, stage="loads")["done"])["advice"]
-    probing = verdict_of(done(fault=fault, stage="probe")["done"])["advice"]
+    loading = verdict_of(done(fault=fault, stage="loads")["done"], "x")["advice"]
+    probing = verdict_of(done(fault=fault, stage="probe")["done"], "x")["advice"]
     assert "Importing your file" in loading
     assert "reproduce" not in loading
     assert "Importing your file" not in probing
     assert "could not be told" in loading
     assert "could not be told" in probing
-    known = verdict_of(done(fault={**fault, "line": 3}, stage="loads")["done"])
+    known = verdict_of(done(fault={**fault, "line": 3}, stage="loads")["done"], "x")
     assert "could not be told" not in known["advice"]
     assert "line 3" in known["reasons"][0]
 

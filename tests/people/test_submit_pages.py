@@ -50,7 +50,7 @@ def zipped(**files: bytes) -> bytes:
 def reject(store: Store, verdict: dict[str, object] = CRASH) -> int:
     check = store.lease_check(60)
     assert check is not None
-    store.decide(check, str(verdict["stage"]), verdict_of(verdict), verdict["documents"], 2.0, accepted=False)  # type: ignore[arg-type]
+    store.decide(check, str(verdict["stage"]), verdict_of(verdict, "x"), verdict["documents"], 2.0, accepted=False)  # type: ignore[arg-type]
     return check.id
 
 
