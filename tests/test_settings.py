@@ -36,6 +36,11 @@ def test_a_secret_is_read_from_its_file_without_the_last_line_feed(tmp_path: Pat
         ({"TOURNAMENT_BROKER_URL": "http://redis:6379/0"}, "expected redis://USER"),
         ({"TOURNAMENT_BROKER_URL": "redis://"}, "expected redis://USER"),
         ({"TOURNAMENT_BROKER_URL": "redis://worker:pass@redis:port/0"}, "expected redis://USER"),
+        ({"TOURNAMENT_BROKER_URL": "rediss://redis:6380/0?ssl_cert_reqs=always"}, "'always': expected required"),
+        (
+            {"TOURNAMENT_BROKER_URL": "rediss://redis:6380/0?ssl_cert_reqs=required&ssl_ca_certs=/no/ca.crt"},
+            "'/no/ca.crt': expected the authority's file",
+        ),
         ({"TOURNAMENT_PUBLIC_URL": "smear.example"}, "expected https://HOST"),
         ({"TOURNAMENT_PUBLIC_URL": "https://smear.example/below"}, "without a path"),
         ({"TOURNAMENT_DATABASE_URL": "sqlite://"}, "sqlite:///FILE"),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 PREFIX: Final = "TOURNAMENT_"
 DEFAULT_DATABASE: Final = "tournament.db"
@@ -83,7 +83,7 @@ def broker_url(text: str | None) -> str | None:
     """Returns the address of Redis as it is.
 
     Raises:
-        SettingsError: it is none; the text repeats nothing of it, for it may hold a password.
+        SettingsError: it is none, or its options for TLS cannot be; the text shows no password.
     """
     try:
         parts = urlsplit(text or "redis://none")
@@ -95,6 +95,12 @@ def broker_url(text: str | None) -> str | None:
             f"{PREFIX}BROKER_URL is no address of Redis: expected redis://USER:PASSWORD@HOST:PORT/0, or rediss://… "
             "over TLS"
         )
+    options = dict(parse_qsl(parts.query))
+    # Connecting would fail again and again, with words that name neither.
+    if (reqs := options.get("ssl_cert_reqs", "required")) not in ("none", "optional", "required"):
+        raise SettingsError(f"{PREFIX}BROKER_URL: ssl_cert_reqs is {reqs!a:.100}: expected required")
+    if (authority := options.get("ssl_ca_certs")) and not Path(authority).is_file():
+        raise SettingsError(f"{PREFIX}BROKER_URL: ssl_ca_certs is {authority!a:.200}: expected the authority's file")
     return text
 
 
