@@ -160,7 +160,7 @@ class LocalExecutor:
         }
         # A session of its own: Ctrl-C goes to the parent alone, which ends the run in good order.
         process = subprocess.Popen(
-            [sys.executable, "-m", "workers.play_child", json.dumps(settings)],
+            [sys.executable, "-P", "-m", "workers.play_child", json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

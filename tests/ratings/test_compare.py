@@ -1,5 +1,7 @@
 """`tournament compare`, with bots that really play."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -160,3 +162,15 @@ def test_a_match_of_two_bots_has_a_seed_of_its_own() -> None:
 )
 def test_several_bots_may_stand_behind_one_against(given: str, read: str) -> None:
     assert one_flag_each(given.split()) == read.split()
+
+
+def test_bots_named_like_modules_of_python_take_no_modules_place(tmp_path: Path) -> None:
+    for name in ("copy", "random", "json", "typing"):
+        (tmp_path / f"{name}.py").write_text(BOTS["high"])
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tournament", "compare", "copy.py", "random.py", "--cap", "1", "--jobs", "1"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
+    assert "Undecided: the cap of 1 match came first." in done.stdout

@@ -87,7 +87,7 @@ class PlainGuest:
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(_ROOT), "OPENBLAS_NUM_THREADS": "1"}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-s", "-B", "-m", "workers.sandbox.guest"],
+                [sys.executable, "-s", "-P", "-B", "-m", "workers.sandbox.guest"],
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
