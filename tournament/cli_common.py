@@ -297,4 +297,4 @@ def counted(count: int, noun: str) -> str:
 
 def print_json(value: Any) -> None:
     """Prints one JSON value to standard output, in ASCII, so that no console can spoil it."""
-    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")

@@ -31,7 +31,9 @@ ASSUMED_VARIANCE: Final = {"cutthroat/2": (0.030, 0.078), "cutthroat/3": (0.009,
 """Variance of a match score between similar and between unlike bots, measured: only what is announced (for similar
 bots) and the default cap (`CAP_FACTOR` times the length for unlike ones) hang on it."""
 REACH_KNOWN: Final = 16
-"""So many matches that are not split show how far from even a match can come out (docs/decisions/0022)."""
+"""So many matches that are not split show how far from even a match can come out (docs/decisions/0022)..."""
+REACH_OVER_EDGE: Final = 3
+"""...if one came out further than so many times the edge that is tested: else a rare higher score may carry it all."""
 PAIR_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 GAME_SCORES: Final = (0.0, 0.5, 1.0)
 
@@ -143,13 +145,14 @@ def within_reach(values: Floats, counts: Floats, score0: float, score1: float) -
     """Return which match scores can be expected, as `exact_llr` takes them.
 
     Once `REACH_KNOWN` matches were not split: those no further from 1/2 than a score that came, to either side. Before,
-    and where a hypothesis lies beyond them: all. On many classes a few matches are never enough to rule out a score
-    that has not come yet; a test would wait for them long after it has seen how much scores spread.
+    and where they reach no further than `REACH_OVER_EDGE` times a hypothesis does: all. On many classes a few matches
+    are never enough to rule out a score that has not come yet; a test would wait for them long after it has seen how
+    much scores spread.
     """
     away = np.abs(values - 0.5).round(9)  # rounded, so that a score and its mirror image are equally far
     unsplit = np.where(away > 0, counts, 0).sum(axis=-1)
     farthest = np.where(counts > 0, away, 0).max(axis=-1)
-    known = (unsplit >= REACH_KNOWN) & (farthest > max(abs(score0 - 0.5), abs(score1 - 0.5)))
+    known = (unsplit >= REACH_KNOWN) & (farthest > REACH_OVER_EDGE * max(abs(score0 - 0.5), abs(score1 - 0.5)))
     return np.asarray(away <= np.where(known, farthest, 0.5)[..., None])
 
 
@@ -180,7 +183,8 @@ def llr_of(values: Sequence[float], counts: Sequence[int], test: Hypotheses, mod
     """Return the log-likelihood ratio of counted scores under a model; 0 while there is nothing to tell.
 
     Raises:
-        ValueError: Counts and scores do not fit, or the model wants single games with wins, draws and losses.
+        ValueError: Counts and scores do not fit, the model wants single games with wins, draws and losses, or bounds
+            in normalized Elo are too far out.
     """
     if len(values) != len(counts) or min(counts) < 0:
         raise ValueError(f"expected {len(values)} counts of 0 or more, not {tuple(counts)}")
@@ -224,15 +228,22 @@ def _normalized_llr(values: Floats, counts: Floats, t0: float, t1: float) -> flo
     fits = []
     for t in (t0, t1):
         chances = np.full(len(values), 1 / len(values))
-        for _ in range(100):
+        with np.errstate(invalid="ignore"):
+            for _ in range(100):
+                mean = chances @ values
+                sigma = np.sqrt(chances @ (values - mean) ** 2)
+                bent = values - 0.5 - t / 2 * sigma * (1 + ((values - mean) / sigma) ** 2)
+                new = seen / (1 + tilt(bent, seen) * bent)
+                moved = np.abs(new - chances).max()
+                chances = new
+                if not moved >= 1e-12:
+                    break
             mean = chances @ values
-            sigma = np.sqrt(chances @ (values - mean) ** 2)
-            bent = values - 0.5 - t / 2 * sigma * (1 + ((values - mean) / sigma) ** 2)
-            new = seen / (1 + tilt(bent, seen) * bent)
-            moved = np.abs(new - chances).max()
-            chances = new
-            if moved < 1e-12:
-                break
+            off = abs(mean - 0.5 - t * np.sqrt(chances @ (values - mean) ** 2))
+        if not off < 1e-6:
+            raise ValueError(
+                "no distribution of these results was found for so large a normalized Elo: lower the bounds"
+            )
         fits.append(chances)
     return float(filled @ np.log(fits[1] / fits[0]))
 

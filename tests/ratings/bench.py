@@ -279,7 +279,8 @@ def compare_table(quick: bool) -> list[str]:
             rng = np.random.default_rng([SEED, round(split * 100), mode.sides, int(elo)])
             gap = gap_for(mode, noise, expected_score(elo))
             sample = mode.scores(rng, np.tile([gap, 0.0], (20_000, 1)), noise)[:, 0] / 2 / comparisons(mode)
-            decided, taken = sprt_runs(rng, mode, gap, noise, cap, 300 if quick else 3000, test)
+            play = scores_of(rng, mode, gap, noise)
+            decided, taken = sprt_runs(play, 2 * comparisons(mode), cap, 300 if quick else 3000, test)
             wrong.append(f"{100 * (decided == bad).mean():.1f} %")
             open_ends.append((decided == 0).mean())
             lengths.append(taken.mean())
@@ -293,17 +294,18 @@ def compare_table(quick: bool) -> list[str]:
     return [*lines, ""]
 
 
-def sprt_runs(
-    rng: np.random.Generator, mode: Mode, gap: float, noise: float, cap: int, runs: int, test: Hypotheses
-) -> tuple[Ints, Ints]:
-    """Run many tests side by side; return 1, −1 or 0 for each and the matches it took."""
-    top = 2 * comparisons(mode)
+def scores_of(rng: np.random.Generator, mode: Mode, gap: float, noise: float) -> Callable[[int], Ints]:
+    """Return what plays so many matches of two bots and gives the half points of the first."""
+    return lambda matches: mode.scores(rng, np.tile([gap, 0.0], (matches, 1)), noise)[:, 0]
+
+
+def sprt_runs(play: Callable[[int], Ints], top: int, cap: int, runs: int, test: Hypotheses) -> tuple[Ints, Ints]:
+    """Run many tests side by side on scores from 0 to `top`; return 1, −1 or 0 for each and the matches it took."""
     values, scores = np.arange(top + 1) / top, (expected_score(test.elo0), expected_score(test.elo1))
     counts = np.zeros((runs, top + 1))
     decided, taken, active = np.zeros(runs, dtype=np.int64), np.full(runs, cap), np.arange(runs)
     for number in range(1, cap + 1):
-        drawn = mode.scores(rng, np.tile([gap, 0.0], (len(active), 1)), noise)[:, 0]
-        counts[active, drawn] += 1
+        counts[active, play(len(active))] += 1
         possible = within_reach(values, counts[active], *scores)
         llr = exact_llr(values, counts[active], *scores, possible=possible)
         verdict = (llr >= test.upper).astype(np.int64) - (llr <= test.lower)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 from tests.ratings import bench
 from tournament.sprt import (
     GAME_SCORES,
+    PAIR_SCORES,
     Comparison,
     Decision,
     Hypotheses,
@@ -112,7 +113,7 @@ def test_a_match_is_counted_once_and_its_score_is_checked() -> None:
 
 @pytest.mark.parametrize(
     ("unsplit", "score1", "reach"),
-    [(15, 0.53, (0, 24)), (16, 0.53, (7, 17)), (16, 0.7, (7, 17)), (16, 0.71, (0, 24)), (16, 0.75, (0, 24))],
+    [(15, 0.53, (0, 24)), (16, 0.53, (7, 17)), (16, 0.569, (7, 17)), (16, 0.57, (0, 24)), (16, 0.75, (0, 24))],
 )
 def test_scores_beyond_those_that_came_count_until_enough_matches_were_not_split(
     unsplit: int, score1: float, reach: tuple[int, int]
@@ -136,9 +137,44 @@ def test_the_duel_of_similar_bots_is_decided_in_sixty_percent_of_the_fixed_test(
     """40 % of the matches split; decision 0022."""
     noise = bench.noise_for(bench.DUEL, 0.4)
     gap = bench.gap_for(bench.DUEL, noise, expected_score(elo))
-    decided, taken = bench.sprt_runs(np.random.default_rng(7), bench.DUEL, gap, noise, 600, 600, Hypotheses())
+    play = bench.scores_of(np.random.default_rng(7), bench.DUEL, gap, noise)
+    decided, taken = bench.sprt_runs(play, 24, 600, 600, Hypotheses())
     assert (decided == wrong).mean() < 0.08
     assert taken.mean() < 0.6 * 139
+
+
+@pytest.mark.parametrize(
+    ("chances", "elo", "wrong"),
+    [
+        ({0: 0.02, 4: 0.06, 12: 0.5, 13: 0.42}, 0.0, 1),  # small wins, rare high losses
+        ({0: 0.015, 11: 0.185, 12: 0.6, 13: 0.185, 24: 0.015}, 20.0, -1),
+        ({0: 0.005, 11: 0.195, 12: 0.6, 13: 0.195, 24: 0.005}, 20.0, -1),
+    ],
+)
+def test_an_edge_that_lies_in_rare_high_scores_is_not_overlooked(
+    chances: dict[int, float], elo: float, wrong: int
+) -> None:
+    """Decision 0022: without `REACH_OVER_EDGE` these err in 16, 9 and 13 % of the runs."""
+    scores, weights = np.array(list(chances)), np.array(list(chances.values()))
+
+    def tilted(power: float) -> bench.Floats:
+        bent = weights * np.exp(power * scores / 24)
+        return np.asarray(bent / bent.sum())
+
+    power = brentq(lambda at: float(tilted(at) @ scores) / 24 - expected_score(elo), -30, 30)
+    rng = np.random.default_rng(7)
+    decided, _ = bench.sprt_runs(lambda n: rng.choice(scores, n, p=tilted(power)), 24, 1000, 600, Hypotheses())
+    assert (decided == wrong).mean() < 0.08
+
+
+def test_normalized_bounds_are_refused_where_no_distribution_is_found_and_right_up_to_there() -> None:
+    far = Hypotheses(0, 200)
+    # From a constrained maximisation (SLSQP) by hand.
+    assert llr_of(GAME_SCORES, (5, 5, 5), far, Model.NORMALIZED) == pytest.approx(-2.22252, abs=1e-4)
+    assert llr_of(PAIR_SCORES, (3, 4, 5, 6, 7), far, Model.NORMALIZED) == pytest.approx(-1.44961, abs=1e-4)
+    for scores, counts in ((GAME_SCORES, (5, 5, 5)), (GAME_SCORES, (0, 0, 5)), (PAIR_SCORES, (3, 4, 5, 6, 7))):
+        with pytest.raises(ValueError, match="lower the bounds"):
+            llr_of(scores, counts, Hypotheses(-1999, 2000), Model.NORMALIZED)
 
 
 @pytest.mark.parametrize(("elo", "wrong"), [(0.0, 1), (20.0, -1)])
@@ -146,7 +182,8 @@ def test_it_errs_about_as_often_as_it_says(elo: float, wrong: int) -> None:
     """Similar bots, 88 % of the matches split; docs/ratings-simulation.md has the full table."""
     noise = bench.noise_for(bench.TWO, 0.88)
     gap = bench.gap_for(bench.TWO, noise, expected_score(elo))
-    decided, taken = bench.sprt_runs(np.random.default_rng(7), bench.TWO, gap, noise, 1000, 400, Hypotheses())
+    play = bench.scores_of(np.random.default_rng(7), bench.TWO, gap, noise)
+    decided, taken = bench.sprt_runs(play, 4, 1000, 400, Hypotheses())
     assert (decided == wrong).mean() < 0.08
     assert (decided == -wrong).mean() > 0.9
     assert taken.mean() < 0.6 * 422  # what a test of fixed length takes
