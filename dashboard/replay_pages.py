@@ -189,7 +189,9 @@ def show_replay(
     made = make_part(match_text, loaded, seating, place, names, compare=compare, slowest_first=sort == "time")
     markup = site.renderer.text(request, made) if made else "<p>No card was dealt in this game.</p>"
     if part:
-        return HTMLResponse(markup, headers={"cache-control": f"private, max-age={FINISHED_AGE_S}"})
+        # Owners see logs that others do not: what is kept is not for who signs in next on the same browser.
+        kept = {"cache-control": f"private, max-age={FINISHED_AGE_S}", "vary": "Cookie, Authorization"}
+        return HTMLResponse(markup, headers=kept)
     page = ReplayPage(
         title=made.title if made else "Replay",
         result=result_words(written),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -311,7 +312,7 @@ def _refuse_beyond_quota(connection: Connection, new: NewSubmission, now: float)
     count, first = connection.execute(hour).one()
     if count >= options.uploads_per_hour:
         wait_s = first + HOUR_S - now
-        text_ = f"{count} uploads in the last hour, which is the most: the next one in {wait_s / 60:.0f} minutes"
+        text_ = f"{count} uploads in the last hour, which is the most: the next one in {math.ceil(wait_s / 60)} min"
         raise QuotaReached(text_, wait_s)
     if new.source is not None and new.source.size_bytes > options.source_bytes:
         raise ValueError(

@@ -105,6 +105,8 @@ def test_quotas_count_uploads_an_hour_bots_bytes_and_processor_time_of_checks(st
     with pytest.raises(QuotaReached, match="3 uploads in the last hour") as reached:
         submit(store, ada, "one", "2", now=1010.0)
     assert reached.value.retry_s == HOUR_S - 10
+    with pytest.raises(QuotaReached, match="the next one in 1 min"):  # never in 0
+        submit(store, ada, "one", "2", now=1000.0 + HOUR_S - 5)
     later = 1001.0 + HOUR_S
     submit(store, ada, "one", "2", now=later)
     for _ in range(4):

@@ -341,7 +341,11 @@ def test_a_probe_is_shown_like_any_game_to_its_owner_and_the_organiser_only(stor
     for reader in (token, org_token):
         visitor = browser(app, reader)
         for address in addresses:
-            assert visitor.get(address).status_code == 200, address
+            answer = visitor.get(address)
+            assert answer.status_code == 200, address
+            # Who signs in next on the same browser gets nothing of it without being asked who that is.
+            kept = answer.headers["cache-control"] not in ("no-store", "no-cache")
+            assert not kept or answer.headers["vary"] == "Cookie, Authorization", address
     assert f'href="/submissions/{number}"' in browser(app, token).get(addresses[0]).text
     stranger = browser(app, other)
     assert {stranger.get(address).status_code for address in addresses} == {404}
