@@ -36,5 +36,6 @@ def log_to(stream: TextIO | None = None, level: int = logging.INFO) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    logging.captureWarnings(True)  # Celery warns at every start as root, in several lines of plain text
     for noisy in ("alembic", "celery", "kombu"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))

@@ -4,6 +4,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from tests.store.play import play, play_all, started
 from tournament.metrics import exposition
 from tournament.store import Store
 from workers.logs import JsonLines
+
+ROOT = Path(__file__).parents[2]
 
 
 def read(text: str) -> dict[tuple[str, str, str], float]:
@@ -88,6 +92,14 @@ def test_a_log_line_is_one_line_of_json_that_names_match_and_attempt() -> None:
     assert "ValueError: inside" in second["traceback"]
 
 
+def test_a_warning_of_a_library_is_a_log_line_too() -> None:
+    program = "import warnings; from workers.logs import log_to; log_to(); warnings.warn('two\\nlines')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (line["level"], line["from"]) == ("warning", "py.warnings")
+    assert "two\nlines" in line["text"]
+
+
 def test_the_metrics_of_an_empty_store_can_be_read(store: Store) -> None:
     assert read(exposition(store)) == pytest.approx(
         {("smear_workers", "", ""): 0, ("smear_workers_refused", "", ""): 0, ("smear_slots", "", ""): 0}
@@ -97,7 +109,7 @@ def test_the_metrics_of_an_empty_store_can_be_read(store: Store) -> None:
 def test_the_operators_guide_names_only_metrics_that_exist(store: Store) -> None:
     started(store)
     store.announce("coordinator:here", 0, HERE)
-    guide = (Path(__file__).parents[2] / "docs" / "operators.md").read_text("utf-8")
+    guide = (ROOT / "docs" / "operators.md").read_text("utf-8")
     named = set(re.findall(r"smear_[a-z_]+", guide))
     assert named
     assert named <= {name for name, _, _ in read(exposition(store))}
