@@ -286,15 +286,6 @@ def is_text(argument: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in argument)
 
 
-def counted(count: int, noun: str) -> str:
-    """Returns a number of things.
-
-    >>> counted(1, "match"), counted(2, "match"), counted(0, "job")
-    ('1 match', '2 matches', '0 jobs')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('ch') else 's'}"
-
-
 def print_json(value: Any) -> None:
     """Prints one JSON value to standard output, in ASCII, so that no console can spoil it."""
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")

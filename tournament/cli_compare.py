@@ -14,7 +14,6 @@ from tournament.cli_common import (
     LocalBot,
     Refused,
     RulesOptions,
-    counted,
     find_bots,
     notes,
     out,
@@ -26,6 +25,7 @@ from tournament.cli_run import Jobs
 from tournament.results import MatchResult, pair_scores
 from tournament.rules import Limits, Rules
 from tournament.wire import MatchTask
+from tournament.wording import counted
 from workers.sandbox.faults import SandboxFailure, SandboxRefused
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ def compare(
         except SandboxRefused as failure:
             players.without_sandbox(str(failure))
             faults = _play(plan, comparison, players)
+        except KeyboardInterrupt:
+            out.print(comparison.line())
+            raise
     out.print(comparison.line())
     for text, count in sorted(faults.items()):
         out.print(f"{text} faulted {'once' if count == 1 else f'{count} times'}")

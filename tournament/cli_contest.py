@@ -18,7 +18,6 @@ from tournament.cli_common import (
     Demands,
     Refused,
     RulesOptions,
-    counted,
     house_entrants,
     notes,
     out,
@@ -36,6 +35,7 @@ from tournament.store import Store
 from tournament.store_cluster import ALIVE_S
 from tournament.store_repeats import open_orders
 from tournament.store_values import TournamentInfo
+from tournament.wording import counted
 from workers.repeat import environment_here, settle
 
 NEEDS_RATINGS: Final = "this needs numpy and scipy: install the extra `ratings`"

@@ -13,7 +13,7 @@ from typing import Final, Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tournament import seeds
-from tournament.cli_common import LocalBot, Refused, counted, notes, say_plain
+from tournament.cli_common import LocalBot, Refused, notes, say_plain
 from tournament.lock import CoordinatorLock
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.replay import GameRecord, document, to_line
@@ -22,6 +22,7 @@ from tournament.rules import Limits, Rules
 from tournament.settings import sqlite_path
 from tournament.store import Store
 from tournament.wire import MatchTask
+from tournament.wording import counted
 from workers.check import PROBE_DEALS
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun, Played

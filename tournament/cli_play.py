@@ -16,7 +16,6 @@ from tournament.cli_common import (
     LocalBot,
     Refused,
     RulesOptions,
-    counted,
     escaped_prints,
     find_bots,
     local_sandbox,
@@ -31,6 +30,7 @@ from tournament.play import play_game
 from tournament.replay import ReplayError, document, to_line
 from tournament.rules import Limits, Rules
 from tournament.wire import MatchTask
+from tournament.wording import counted
 from workers.referee import Referee, SeatedBot
 
 app = typer.Typer()

@@ -22,7 +22,6 @@ from tournament.cli_common import (
     LocalBot,
     Refused,
     RulesOptions,
-    counted,
     find_bots,
     notes,
     out,
@@ -39,6 +38,7 @@ from tournament.settings import Settings
 from tournament.store import Store
 from tournament.store_cluster import Active, pin_environment
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
+from tournament.wording import counted
 
 if TYPE_CHECKING:
     from tournament.table import TableRow

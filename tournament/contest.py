@@ -26,6 +26,7 @@ from tournament.store import Store, WrongState
 from tournament.store_contest import PracticeInfo, renumbered
 from tournament.store_repeats import order_repeats
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
+from tournament.wording import counted
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 MOST_NAME: Final = 120
@@ -258,7 +259,8 @@ def start(
     if not anyway and last is not None and now < last:
         raise NotReady(f"entries are open until {moment_text(last, Plan.from_dict(info.plan).zone)}")
     if not anyway and waiting:
-        raise NotReady(f"{waiting} submissions that were received in time wait for their verdicts")
+        verb = "waits for its verdict" if waiting == 1 else "wait for their verdicts"
+        raise NotReady(f"{counted(waiting, 'submission')} received in time {verb}")
     entrants = entrants_of(store, info, house)
     found = forecast_of(store, info, entrants)
     store.start(tournament_id, entrants, rounds=found.rounds, by=by, now=now)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tournament.ratings import Z95, share_interval
+from tournament.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -425,8 +426,7 @@ class Comparison:
             gap = f"Elo {_bound_text(elo)} ({_bound_text(low)} to {_bound_text(high)})"
         stopped = " at stopping" if self.decision is not Decision.UNDECIDED else ""
         bounds = f"{self.test.lower:.2f} … {self.test.upper:.2f}"
-        matches = "1 match" if self.matches == 1 else f"{self.matches} matches"
-        return f"{matches}, {gap}{stopped}, LLR {self.llr:+.2f} in {bounds}: {self.decision}"
+        return f"{counted(self.matches, 'match')}, {gap}{stopped}, LLR {self.llr:+.2f} in {bounds}: {self.decision}"
 
 
 def _bound_text(elo: float | None) -> str:

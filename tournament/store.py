@@ -30,6 +30,7 @@ from tournament.store_queue import Queue
 from tournament.store_state import lock_tournament, reason_of, set_state, tell
 from tournament.store_tokens import note
 from tournament.store_values import NewEntrant, NewTournament, Topic
+from tournament.wording import counted
 
 __all__ = ["NotFound", "Store", "StoreError", "WrongState"]
 
@@ -101,7 +102,7 @@ class Store(Queue, FigureReads, People, Contests):
                 lock_tournament(connection, tournament_id)
                 connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(rounds=rounds))
             _start(connection, tournament_id, entrants, moment)
-            note(connection, by, "start", f"tournament {tournament_id}", f"{len(entrants)} bots")
+            note(connection, by, "start", f"tournament {tournament_id}", counted(len(entrants), "bot"))
 
     def create_running(self, new: NewTournament, entrants: Sequence[NewEntrant], *, now: float | None = None) -> int:
         """Makes a tournament and starts it at once, in one transaction; returns its id.

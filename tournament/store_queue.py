@@ -24,6 +24,7 @@ from tournament.store_record import Recording, entrants_of, result_text, storabl
 from tournament.store_state import OPEN, finish_if_over, lock_tournament, reason_of, set_state, tell
 from tournament.store_tokens import note
 from tournament.store_values import LeasedMatch, Recorded, Topic
+from tournament.wording import counted
 
 MAX_LOSSES: Final = 5
 """Leases that may be lost before a match counts as failed: a match that kills its worker must not go round for ever."""
@@ -323,7 +324,7 @@ class Queue(Database):
             for match_id, number in again:
                 tell(connection, tournament_id, Topic.RETRIED, moment, match=match_id, number=number)
             if again:
-                note(connection, by, "retry", f"tournament {tournament_id}", f"{len(again)} matches")
+                note(connection, by, "retry", f"tournament {tournament_id}", counted(len(again), "match"))
             if again and tournament.state == TournamentState.FINISHED:
                 set_state(connection, tournament_id, TournamentState.RUNNING, moment)
         return len(again)

@@ -20,6 +20,7 @@ from tournament.store_reads import value_of
 from tournament.store_record import entrants_of
 from tournament.store_tokens import note
 from tournament.store_values import LeasedMatch
+from tournament.wording import counted
 
 REPEAT: Final = table_of(Repeat)
 ORDER: Final = table_of(RepeatOrder)
@@ -88,7 +89,7 @@ def order_repeats(database: Database, tournament_id: int, numbers: Sequence[int]
                     connection.execute(insert(ORDER).values(**values, worker=row.worker or ""))
                     count += 1
         if by is not None:
-            note(connection, by, "repeat", f"tournament {tournament_id}", f"{count} matches")
+            note(connection, by, "repeat", f"tournament {tournament_id}", counted(count, "match"))
     return count
 
 

@@ -52,7 +52,7 @@ def test_what_was_received_in_time_counts_also_when_it_is_checked_later(store: S
     submit(store, bob, "bob", "too late", now=1001.0)
     contest.tick(store, 150.0, house)
     contest.tick(store, 1002.0, house)
-    with pytest.raises(NotReady, match="1 submissions that were received in time wait for their verdicts"):
+    with pytest.raises(NotReady, match="1 submission received in time waits for its verdict"):
         contest.start(store, tournament, house, now=1003.0)
     accept(store, now=1004.0)
     accept(store, now=1005.0)

@@ -174,3 +174,18 @@ def test_bots_named_like_modules_of_python_take_no_modules_place(tmp_path: Path)
     )  # fmt: skip
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert "Undecided: the cap of 1 match came first." in done.stdout
+
+
+def test_who_interrupts_it_reads_how_it_stands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add = Comparison.add
+
+    def interrupted(running: Comparison, number: int, score: int) -> None:
+        add(running, number, score)
+        if running.matches == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Comparison, "add", interrupted)
+    assert compare(monkeypatch, "high.py", "low.py", "--jobs", "1", *SHORT) == 130
+    assert capsys.readouterr().out.startswith("2 matches, Elo")
