@@ -132,7 +132,10 @@ def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: 
     assert store.tournament(1).state is TournamentState.FINISHED
     assert mine.post("/admin/contests/1/void", matches="1, 3", reason="overloaded machine").status_code == 303
     play_all(store, 1)
-    assert "overloaded machine" in nobody(app).get("/tournaments/1/fairness").text
+    fairness = nobody(app).get("/tournaments/1/fairness").text
+    assert "overloaded machine" in fairness
+    (own,) = re.findall(r'href="([^"]+)">Each pair', fairness)
+    assert own.removeprefix("http://testserver") == "/head-to-head?tournament=1&amp;show=matches"
     assert mine.get("/admin/contests/1/grades.csv").text.startswith("contestant,bot,version,place,than random:1")
     assert mine.post("/admin/contests/1/announce", reason="<b>Prizes at six</b>").status_code == 303
     assert "Cup: &lt;b&gt;Prizes at six&lt;/b&gt;" in nobody(app).get("/help").text

@@ -305,11 +305,19 @@ class Guest:
             with suppress(OSError):
                 if isinstance(verdict, GuestFault):
                     signal.pidfd_send_signal(self.pidfd, signal.SIGUSR1)
-                    heard, until_s = 0, time.monotonic() + WHERE_S
-                    while not self._silent and (heard == 0 or heard != len(self._where)) and time.monotonic() < until_s:
+                    heard, until_s = -1, time.monotonic() + WHERE_S
+                    # Its place is written in pieces, and a busy machine may stop it after any of them.
+                    while (
+                        not self._silent
+                        and (not self._placed() or heard != len(self._where))
+                        and time.monotonic() < until_s
+                    ):
                         heard = len(self._where)
                         time.sleep(_WHERE_STEP_S)
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def _placed(self) -> bool:
+        return self._source is None or bool(_place(bytes(self._where), self._source))
 
     def _ended(self, said: bytes) -> GuestFault | SandboxFailure:
         """Hears a guest that is being ended until it is dead; returns the verdict, with the place if it told one."""
