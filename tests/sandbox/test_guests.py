@@ -207,8 +207,8 @@ def test_who_is_stopped_at_a_limit_of_time_is_told_its_own_line(
 def test_who_says_where_it_is_in_pieces_is_heard_to_the_end(seat: Seat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "WHERE_S", 60.0)
     pieces = (b"Current thread (most recent call first):\n", b'  File "bot.py", line 1 in bid\n')
-    said = f"lambda *_: [(os.write(4, piece), time.sleep(0.1)) for piece in {pieces!r}]"
-    head = f"import signal, time; signal.signal(signal.SIGUSR1, {said})"
+    said = f"lambda *_: [(os.write(4, piece), sum(range(5_000_000))) for piece in {pieces!r}]"
+    head = f"import signal; signal.signal(signal.SIGUSR1, {said})"
     fault = fault_of(seat(bot(head=head, bid="\n        while True: pass"), BRIEF))
     assert 'File "bot.py", line 1, in bid' in fault.traceback
 
