@@ -1,6 +1,6 @@
 """The replay: every step of many games of all modes, hidden hands, the text form, and what the steps say.
 
-The games of CI are fifty; ``REPLAY_GAMES=1000`` plays as many as it says.
+A dozen games here, fifty in ``.ci/run``: ``REPLAY_GAMES`` says how many.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-GAMES = int(os.environ.get("REPLAY_GAMES", "50"))
+GAMES = int(os.environ.get("REPLAY_GAMES", "12"))
 MODES = (
     Rules.make("cutthroat", players=2, target=3, deal_limit=1, redeal_limit=2),
     Rules.make("cutthroat", win="reach_target", deal_limit=1, redeal_limit=2),
