@@ -232,8 +232,7 @@ class Bot:
         return view.legal[0]
 """,
     "endless load": b"""
-while True:
-    pass
+while True: pass
 """,
     "environment": b"""
 import os
