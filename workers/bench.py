@@ -134,12 +134,6 @@ def play(sandbox: Sandbox, rules: Rules) -> Cost:
     return Cost(used_s, len(read_timings(table.timings())), sum(acts_in(dealt.deal) for dealt in game.dealt))
 
 
-def question_s(sandbox: Sandbox, rules: Rules) -> float:
-    """Returns the CPU seconds of a question and its answer."""
-    cost = play(sandbox, rules)
-    return cost.cpu_s / cost.asked
-
-
 def acts_per_s(sandbox: Sandbox, rules: Rules) -> float:
     """Returns acts in a second of CPU time, forced ones too: peers count, and are asked for, every one."""
     cost = play(sandbox, rules)

@@ -61,7 +61,7 @@ def test_decisions_in_the_sandbox_are_counted(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(matches, "_ROUND_TRIPS", 20)
     assert matches.round_trip_s(2) > 0
     with matches.KeptSandbox() as sandbox:
-        assert matches.question_s(sandbox, Rules.make("cutthroat", players=2, deal_limit=1)) > 0
+        assert matches.play(sandbox, Rules.make("cutthroat", players=2, deal_limit=1)).cpu_s > 0
         ready_s, _ = matches.one_guest(sandbox)
         assert ready_s > 0
         assert len(sandbox.kept) == 3

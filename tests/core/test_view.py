@@ -81,49 +81,50 @@ class Asked:
     reader: QuestionReader
 
 
-def decisions(rules: Rules, seed: int, *, faults: float = 0.0, deals: int = 6) -> Iterator[Asked]:
-    """Plays a game at random, a reader at every seat, and stops at each decision."""
+def choices(
+    rules: Rules, seed: int, faults: float, deals: int
+) -> Iterator[tuple[Game, QuestionWriter, Sequence[Action], Random]]:
+    """Plays a game at random and stops at each choice, with what its readers need."""
     random = Random(f"{rules}/{seed}")
     game = Game(replace(rules, deal_limit=deals), f"{seed:064x}")
     writer = QuestionWriter(game)
-    readers = [QuestionReader(game.rules, LIMITS, seat) for seat in range(rules.players)]
     choose = random.choice((any_legal, mostly_pass))
-    number = 0
     while legal := game.advance():
         deal = game.deal
         assert deal is not None
         if random.random() < faults:
             game.fault(deal.seat, FaultKind.EXITED)
             continue
-        number = random.randrange(65_536)
-        question = writer.question(deal.seat, number, deal.phase, legal)
-        assert int.from_bytes(question[:2], "little") == len(question) - 2
-        reader = readers[deal.seat]
-        read_number, kind, legal_bytes, view = reader.read(question[2:])
-        assert (read_number, kind) == (number, deal.phase)
-        yield Asked(game, view, kind, legal_bytes, question[2:], reader)
+        yield game, writer, legal, random
         game.act_legal(choose(deal, legal, random))
 
 
-def looks(rules: Rules, seed: int, *, faults: float = 0.0, deals: int = 6) -> Iterator[tuple[Game, View]]:
-    """Plays a game at random with readers that have the writer at hand, some of which also read questions."""
-    random = Random(f"{rules}/{seed}")
-    game = Game(replace(rules, deal_limit=deals), f"{seed:064x}")
-    writer = QuestionWriter(game)
-    readers = [QuestionReader(game.rules, LIMITS, seat, writer) for seat in range(rules.players)]
-    choose = random.choice((any_legal, mostly_pass))
-    while legal := game.advance():
+def decisions(rules: Rules, seed: int, *, faults: float = 0.0, deals: int = 6) -> Iterator[Asked]:
+    """Plays a game at random, a reader at every seat, and stops at each decision."""
+    readers: dict[int, QuestionReader] = {}
+    for game, writer, legal, random in choices(rules, seed, faults, deals):
         deal = game.deal
         assert deal is not None
-        if random.random() < faults:
-            game.fault(deal.seat, FaultKind.EXITED)
-            continue
-        reader = readers[deal.seat]
+        number = random.randrange(65_536)
+        question = writer.question(deal.seat, number, deal.phase, legal)
+        assert int.from_bytes(question[:2], "little") == len(question) - 2
+        reader = readers.setdefault(deal.seat, QuestionReader(game.rules, LIMITS, deal.seat))
+        read_number, kind, legal_bytes, view = reader.read(question[2:])
+        assert (read_number, kind) == (number, deal.phase)
+        yield Asked(game, view, kind, legal_bytes, question[2:], reader)
+
+
+def looks(rules: Rules, seed: int, *, faults: float = 0.0, deals: int = 6) -> Iterator[tuple[Game, View]]:
+    """Plays a game at random with readers that have the writer at hand, and also read a question now and then."""
+    readers: dict[int, QuestionReader] = {}
+    for game, writer, legal, random in choices(rules, seed, faults, deals):
+        deal = game.deal
+        assert deal is not None
+        reader = readers.setdefault(deal.seat, QuestionReader(game.rules, LIMITS, deal.seat, writer))
         if random.random() < 0.2:
             yield game, reader.read(writer.question(deal.seat, 0, deal.phase, legal)[2:])[3]
         else:
             yield game, reader.look(deal.phase, legal)
-        game.act_legal(choose(deal, legal, random))
 
 
 @pytest.mark.parametrize("rules", MODES, ids=lambda rules: f"{rules.mode}/{rules.bidder_takes}")
