@@ -61,7 +61,11 @@ class Rule:
 RULES = (
     Rule(("tournament.cli*", "tournament.__main__"), ("*",), ("*",)),
     Rule(STORE, ("tournament.*",), ("sqlmodel", "sqlalchemy", "alembic", "pydantic")),
-    Rule(("tournament.*rating*", "tournament.sprt", "tournament.standings"), ("tournament.*",), ("numpy", "scipy")),
+    Rule(
+        ("tournament.*rating*", "tournament.comparison", "tournament.sprt", "tournament.standings"),
+        ("tournament.*",),
+        ("numpy", "scipy"),
+    ),
     Rule(("tournament", "tournament.*"), ("tournament", "tournament.*"), ()),
     Rule(("workers.sandbox", "workers.sandbox.*"), ("tournament", *PURE, "tournament.intake", "workers.sandbox*"), ()),
     Rule(

@@ -29,7 +29,7 @@ from tournament.wording import counted
 from workers.sandbox.faults import SandboxFailure, SandboxRefused
 
 if TYPE_CHECKING:
-    from tournament.sprt import Comparison
+    from tournament.comparison import Comparison
 
 app = typer.Typer()
 
@@ -58,7 +58,8 @@ def compare(
     jobs: Jobs = None,
 ) -> None:
     """Say whether a bot is better than another: exit status 0 better, 1 not, 3 undecided."""
-    from tournament.sprt import ASSUMED_VARIANCE, CAP_FACTOR, Comparison, Hypotheses, expected_matches
+    from tournament.comparison import ASSUMED_VARIANCE, CAP_FACTOR, Comparison, expected_matches
+    from tournament.sprt import Hypotheses
 
     found = find_bots([new, old, *(against or ())])
     rules = options.make(2)

@@ -190,7 +190,7 @@ def _settle_environment(store: Store, info: TournamentInfo) -> None:
     """
     here: dict[str, Any] = environment()
     if info.environment.get("demands"):
-        from workers.sandbox.host import layers_here
+        from workers.sandbox.doctor import layers_here
 
         here["layers"] = sorted(layers_here())
     expected = info.environment if is_pinned(info.environment) else {**here, **info.environment}

@@ -256,10 +256,10 @@ def doctor(db: Db = None) -> None:
 
 def _check_sandbox() -> list[tuple[str, bool, str]]:
     try:
-        from workers.sandbox import host
+        from workers.sandbox import doctor
     except ImportError:
         return [("sandbox", False, "matches are played on Linux only")]
-    return [(check.name, check.ok, check.detail) for check in host.doctor()]
+    return [(check.name, check.ok, check.detail) for check in doctor.doctor()]
 
 
 def _check_database(settings: Settings) -> tuple[str, bool, str]:

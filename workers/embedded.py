@@ -18,8 +18,8 @@ from tournament.store_repeats import order_repeats
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
 from workers.repeat import left_to_us, settle
+from workers.sandbox.doctor import layers_here
 from workers.sandbox.faults import SandboxFailure
-from workers.sandbox.host import layers_here
 
 WAIT_S: Final = 0.5
 FAILURE_S: Final = 5.0

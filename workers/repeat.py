@@ -21,8 +21,8 @@ from tournament.store_repeats import Order, add_repeat, open_orders, take_order
 from tournament.store_values import EntrantInfo
 from tournament.wire import MatchTask
 from workers.local import LocalExecutor
+from workers.sandbox.doctor import layers_here
 from workers.sandbox.faults import SandboxFailure
-from workers.sandbox.host import layers_here
 
 LOOK_S: Final = 2.0
 POLL_S: Final = 1.0

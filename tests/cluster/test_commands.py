@@ -13,7 +13,7 @@ from tests.store.play import started
 from tournament import cli_servers
 from tournament.cli_common import Refused
 from tournament.store import Store
-from workers.sandbox import host
+from workers.sandbox import doctor
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,11 +69,11 @@ def test_the_doctor_names_what_works_and_fails_for_what_does_not(
 def test_a_layer_that_not_every_machine_has_may_be_missing_and_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [host.Check("sandbox", True, "holds"), host.Check("own-uid", False, "not root")]
-    monkeypatch.setattr(host, "doctor", lambda: found)
+    found = [doctor.Check("sandbox", True, "holds"), doctor.Check("own-uid", False, "not root")]
+    monkeypatch.setattr(doctor, "doctor", lambda: found)
     cli_servers.doctor(db=str(tmp_path / "new.db"))
     assert "none own-uid: not root" in capsys.readouterr().out
-    found[0] = host.Check("sandbox", False, "no seccomp")
+    found[0] = doctor.Check("sandbox", False, "no seccomp")
     with pytest.raises(typer.Exit):
         cli_servers.doctor(db=str(tmp_path / "new.db"))
 

@@ -26,6 +26,7 @@ from scipy.stats import norm
 
 from bots.simple_bot import Bot
 from tournament.bot import Card, View
+from tournament.comparison import ASSUMED_VARIANCE, CAP_FACTOR, expected_matches
 from tournament.play import play_game
 from tournament.ratings import (
     ELO_PER_LOGIT,
@@ -42,11 +43,8 @@ from tournament.results import Block, pair_scores
 from tournament.rules import Rules
 from tournament.seeds import seatings
 from tournament.sprt import (
-    ASSUMED_VARIANCE,
-    CAP_FACTOR,
     Hypotheses,
     exact_llr,
-    expected_matches,
     expected_score,
     within_reach,
 )

@@ -11,8 +11,8 @@ from tournament import seeds
 from tournament.cli import main, one_flag_each
 from tournament.cli_common import find_bots
 from tournament.cli_compare import _Plan
+from tournament.comparison import Comparison
 from tournament.rules import Rules
-from tournament.sprt import Comparison
 
 TAKING = (
     "class Bot:\n    def bid(self, view):\n        return view.legal[-1]\n\n    def play(self, view):\n        return "

@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
 from tests.ratings import bench
+from tournament.comparison import Comparison, expected_matches
 from tournament.sprt import (
     GAME_SCORES,
     PAIR_SCORES,
-    Comparison,
     Decision,
     Hypotheses,
     Model,
     elo_of,
     exact_llr,
-    expected_matches,
     expected_score,
     llr_of,
     score_stats,

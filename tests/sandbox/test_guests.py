@@ -17,9 +17,10 @@ from tournament.observation import QuestionWriter
 from tournament.rules import Limits
 from tournament.source import BotSource
 from workers.sandbox import clocks, remote
+from workers.sandbox.doctor import doctor
 from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.sandbox.frames import GuestInit
-from workers.sandbox.host import Confinement, Sandbox, doctor
+from workers.sandbox.host import Confinement, Sandbox
 from workers.sandbox.lockdown import Layers, Lockdown, LockdownError
 from workers.sandbox.remote import Guest
 from workers.sandbox.zygote import REAP

@@ -8,7 +8,7 @@ from tournament.results import GameResult
 from tournament.wire import MatchTask
 from workers import tasks
 from workers.referee import Referee
-from workers.sandbox.host import layers_here
+from workers.sandbox.doctor import layers_here
 from workers.worker import run_worker
 
 

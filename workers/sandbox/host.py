@@ -389,42 +389,6 @@ class Sandbox:
             watched = current
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of what `tournament doctor` says about the sandbox."""
-
-    name: str
-    ok: bool
-    detail: str
-
-
-def doctor(**options: Any) -> list[Check]:
-    """Starts a sandbox and returns which layers hold; `options` are those of `Sandbox`.
-
-    A missing optional layer is not ok either: who takes uploads decides whether that will do.
-    """
-    try:
-        with Sandbox(**options) as sandbox:
-            found = sandbox.confinement
-    except SandboxFailure as failure:
-        return [Check("sandbox", False, str(failure))]
-    held = {"landlock": f"ABI {found.landlock_abi}", "own-uid": "a user of its own for every seat"}
-    return [
-        Check("sandbox", True, "seccomp, no new privileges, no capabilities and resource limits hold"),
-        *(Check(name, gap is None, gap or held[name]) for name, gap in found.optional.items()),
-        Check("modules", True, f"bots can import {len(found.modules)} modules"),
-    ]
-
-
-def layers_here() -> frozenset[str]:
-    """Returns which optional layers the sandbox of this machine has; none where there is no sandbox."""
-    try:
-        with Sandbox(numpy=False) as sandbox:
-            return sandbox.confinement.layers
-    except SandboxFailure:
-        return frozenset()
-
-
 def _pid_of(pidfd: int) -> int:
     """Returns the number of a process in our own namespace, or 0 where the system does not tell."""
     with suppress(OSError, ValueError):
