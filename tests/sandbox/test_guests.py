@@ -16,7 +16,7 @@ from tournament.game import FaultKind, Game
 from tournament.observation import QuestionWriter
 from tournament.rules import Limits
 from tournament.source import BotSource
-from workers.sandbox import clocks, remote
+from workers.sandbox import clocks, place
 from workers.sandbox.doctor import doctor
 from workers.sandbox.faults import GuestFault, SandboxFailure
 from workers.sandbox.frames import GuestInit
@@ -194,7 +194,7 @@ HANGS = {
 def test_who_is_stopped_at_a_limit_of_time_is_told_its_own_line(
     seat: Seat, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    monkeypatch.setattr(remote, "WHERE_S", 60.0)  # the outcome does not depend on how busy the machine is
+    monkeypatch.setattr(place, "WHERE_S", 60.0)  # the outcome does not depend on how busy the machine is
     text, line = HANGS[case]
     fault = fault_of(seat(text, Limits(load_cpu_s=0.3, decision_cpu_s=0.1, decision_wall_s=0.3)))
     assert fault.kind is (FaultKind.TIMEOUT_WALL if case == "lock" else FaultKind.TIMEOUT_CPU)
@@ -206,7 +206,7 @@ def test_who_is_stopped_at_a_limit_of_time_is_told_its_own_line(
 
 
 def test_who_says_where_it_is_in_pieces_is_heard_to_the_end(seat: Seat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "WHERE_S", 60.0)
+    monkeypatch.setattr(place, "WHERE_S", 60.0)
     pieces = (b"Current thread (most recent call first):\n", b'  File "bot.py", line 1 in bid\n')
     said = f"lambda *_: [(os.write(4, piece), sum(range(5_000_000))) for piece in {pieces!r}]"
     head = f"import signal; signal.signal(signal.SIGUSR1, {said})"

@@ -7,7 +7,6 @@ the read then sees the end of the pipe; so the quick case needs neither a poll n
 from __future__ import annotations
 
 import os
-import re
 import select
 import signal
 import threading
@@ -21,7 +20,7 @@ from tournament.rules import Limits
 from tournament.source import BotSource
 from workers.sandbox import clocks
 from workers.sandbox.account import UNREAD_S, Account
-from workers.sandbox.faults import LOG_LIMIT, TRACEBACK_LIMIT, GuestFault, SandboxFailure, safe_line, safe_text
+from workers.sandbox.faults import LOG_LIMIT, GuestFault, SandboxFailure, safe_line, safe_text
 from workers.sandbox.frames import (
     ANSWER,
     FORBIDDEN,
@@ -34,18 +33,11 @@ from workers.sandbox.frames import (
     parse_answer,
 )
 from workers.sandbox.lockdown import syscall_name
+from workers.sandbox.place import Place
 
 HARD_STOP_FACTOR: Final = 10
 """A wait longer than so many wall limits, though the meter stands still, is a failure of ours."""
 
-WHERE_S: Final = 0.25
-"""How long a guest that broke a limit of time may take to say where its bot is, before it is killed."""
-
-_WHERE_STEP_S: Final = 0.01
-_WHERE_BYTES: Final = 16_384
-_WHERE_FRAMES: Final = 20
-_WHERE_HEAD: Final = b"Where it was when it was stopped (most recent call last):\n"
-_WHERE_FRAME: Final = re.compile(rb'File "([^"\n]+)", line (\d{1,7}) in ([^\n]+)')
 _DEATH_TIMEOUT_MS: Final = 2_000
 _KERNEL_CLOCK_S: Final = 0.5
 """How far the kernel's clock of a limit and its account of a dead process may lie apart."""
@@ -112,15 +104,13 @@ class Guest:
         self._sandbox = sandbox
         self._limits = limits
         self._kernel_cpu_s = kernel_cpu_s
-        self._source = source
         self._request_fd, self._answer_fd, self._log_fd = request_fd, answer_fd, log_fd
         self._account = Account(limits)
         self._verdict: GuestFault | SandboxFailure | None = None
         self._locked = False
         self._closed = False
         self._log = bytearray()
-        self._where = bytearray()
-        self._silent = False
+        self._place = Place(source)
         self._ending = threading.Lock()
         self._total_cpu_s = 0.0
         self._status: int | None = None
@@ -305,30 +295,19 @@ class Guest:
             with suppress(OSError):
                 if isinstance(verdict, GuestFault):
                     signal.pidfd_send_signal(self.pidfd, signal.SIGUSR1)
-                    heard, until_s = -1, time.monotonic() + WHERE_S
-                    # Its place is written in pieces, and a busy machine may stop it after any of them.
-                    while (
-                        not self._silent
-                        and (not self._placed() or heard != len(self._where))
-                        and time.monotonic() < until_s
-                    ):
-                        heard = len(self._where)
-                        time.sleep(_WHERE_STEP_S)
+                    self._place.wait()
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-
-    def _placed(self) -> bool:
-        return self._source is None or bool(_place(bytes(self._where), self._source))
 
     def _ended(self, said: bytes) -> GuestFault | SandboxFailure:
         """Hears a guest that is being ended until it is dead; returns the verdict, with the place if it told one."""
         verdict = self._verdict
         assert verdict is not None
-        self._where += said
+        self._place.hear(said)
         while part := os.read(self._answer_fd, _MANY):
-            self._where += part[: max(0, _WHERE_BYTES - len(self._where))]
-        self._silent = True
-        if isinstance(verdict, GuestFault) and self._source is not None:
-            verdict.traceback = _place(bytes(self._where), self._source)
+            self._place.hear(part)
+        self._place.end()
+        if isinstance(verdict, GuestFault):
+            verdict.traceback = self._place.text()
         return verdict
 
     def kill(self) -> None:
@@ -434,20 +413,6 @@ class Guest:
                 if descriptor >= 0:
                     os.close(descriptor)
             self._log_fd = -1
-
-
-def _place(said: bytes, source: BotSource) -> str:
-    """Returns the bot's own lines in what `faulthandler` wrote, as a traceback shows them; empty if there are none."""
-    files = {path.encode(): content.splitlines() for path, content in source.files}
-    frames = []
-    for path, number, name in _WHERE_FRAME.findall(said):  # the innermost comes first
-        lines = files.get(path, [])
-        if 0 < int(number) <= len(lines):
-            frames.append(
-                b'  File "%b", line %b, in %b\n    %b\n' % (path, number, name, lines[int(number) - 1].strip())
-            )
-    shown = b"".join(reversed(frames[:_WHERE_FRAMES]))
-    return safe_text(_WHERE_HEAD + shown, TRACEBACK_LIMIT) if shown else ""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
