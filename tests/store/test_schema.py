@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel
 
 from tests.store.play import migrated, play, started
+from tournament import store as store_module
 from tournament.store import Store
 from tournament.store_database import ENTRANT, GAME, MATCH, SOURCE, TOURNAMENT
 
@@ -23,6 +24,11 @@ def test_migrating_again_changes_nothing_and_keeps_the_rows(store: Store) -> Non
     tournament = started(store, 3)
     store.migrate()
     assert store.counts(tournament).planned == 3
+
+
+def test_a_second_migration_waits_until_the_first_is_written_out() -> None:
+    first, *others = sorted(Path(store_module.__file__).with_name("migrations").glob("versions/*.py"))
+    assert not others or "create_all" not in first.read_text("utf-8"), "see docs/decisions/0032"
 
 
 def test_the_path_of_a_database_may_hold_any_character(tmp_path: Path) -> None:
