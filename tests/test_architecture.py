@@ -81,7 +81,6 @@ RULES = (
 # An import inside a function hides a cycle or a cost; these do neither.
 LAZY_IMPORTS = {
     "tournament/cli*.py": "a command loads the extra it needs when it runs, so that the plain install stays light",
-    "workers/play_child.py": "where Linux's modules are missing, only the sandbox without locks can be loaded",
 }
 
 

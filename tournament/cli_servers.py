@@ -105,7 +105,7 @@ def _checks(store: Store) -> Callable[[threading.Event], None]:
     house = house_bot("simple")
     source = BotSource.of_file(house.code)
     opponent = Player(house.name, house.version, source.sha256), source
-    return lambda stop: Checker(store, opponent, ChildJudge()).run(stop)
+    return lambda stop: Checker(store, opponent, ChildJudge(stop)).run(stop)
 
 
 def _clock(store: Store) -> Callable[[threading.Event], None]:

@@ -6,18 +6,13 @@ sandbox and knows no password; a child that dies or hangs costs its check an att
 
 from __future__ import annotations
 
-import base64
-import json
 import logging
 import os
-import queue
 import secrets
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from tournament import seeds
@@ -31,6 +26,7 @@ from tournament.source import BotSource
 from tournament.store import Store
 from tournament.wire import MatchTask, own_result
 from workers.check import PROBE_DEALS, Stage
+from workers.local import Child, wait_for
 from workers.referee import match_wall_limit_s
 
 TRIAL_MATCHES: Final = 60
@@ -41,8 +37,6 @@ SLACK_S: Final = 60.0
 
 LOG_LINES: Final = 200
 _LOG_CHARACTERS: Final = 16_000
-_ENVIRONMENT: Final = ("HOME", "LANG", "LC_", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
-"""What a child may know of the environment: never a password of the database or the broker."""
 
 _ADVICE: Final[Mapping[str, str]] = {
     FaultKind.LOAD: "Your file could not be imported or Bot() not be made. Run at home: tournament check YOUR_BOT.py",
@@ -71,19 +65,29 @@ _SECRET_LENGTH: Final = 16
 logger = logging.getLogger(__name__)
 
 
+class Stopped(Exception):
+    """The program ends; what was being checked is checked after its next start."""
+
+
 class Judge(Protocol):
     """What checks and plays: a child process, or a test's own."""
 
-    def ask(self, order: Mapping[str, Any], limit_s: float, told: Callable[[str], None]) -> dict[str, Any]:
+    def ask(
+        self, order: Mapping[str, Any], sources: Iterable[BotSource], limit_s: float, told: Callable[[str], None]
+    ) -> dict[str, Any]:
         """Has an order carried out.
 
         Args:
-            order: as `workers.check_child` reads it.
+            order: a `check` or a `match`, as `workers.child` reads it.
+            sources: the bots that it is about.
             limit_s: how long that may take.
             told: called with each stage that is reached.
 
         Returns:
             The answer: ``done`` and ``took_s``, or a ``failure`` of ours.
+
+        Raises:
+            Stopped: the program is to end.
         """
 
     def close(self) -> None:
@@ -93,65 +97,45 @@ class Judge(Protocol):
 class ChildJudge:
     """The child process, started when it is needed and again when it died."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Starts nothing yet."""
-        self._clock = clock
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lines: queue.Queue[bytes] = queue.Queue()
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        """Starts nothing yet; `stop` ends what is being carried out."""
+        self._stop = stop or threading.Event()
+        self._child: Child | None = None
 
-    def ask(self, order: Mapping[str, Any], limit_s: float, told: Callable[[str], None]) -> dict[str, Any]:
+    def ask(
+        self, order: Mapping[str, Any], sources: Iterable[BotSource], limit_s: float, told: Callable[[str], None]
+    ) -> dict[str, Any]:
         """Has an order carried out."""
-        deadline_s = self._clock() + limit_s
-        process = self._started()
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(order).encode() + b"\n")
-            process.stdin.flush()
-            while True:
-                line = self._lines.get(timeout=max(0.0, deadline_s - self._clock()))
-                message: dict[str, Any] = json.loads(line)
-                if "stage" not in message:
-                    break
-                told(message["stage"])
-        except queue.Empty:
-            self.close()
-            return {"failure": f"it was not over after {limit_s:.0f} s, which is more than its limits allow"}
-        except (OSError, ValueError):  # a broken pipe, or the empty line at the end of what it wrote
-            self.close()
-            return {"failure": "the process that checks died"}
-        if "refused" in message:
-            self.close()
-            return {"failure": f"bots cannot be run on this server: {message['refused']}"}
-        return message
+        if self._child is None:
+            cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [None]
+            self._child = Child(cores[-1])
+        self._child.send({**order, "forget": True}, sources)
+        deadline_s = time.monotonic() + limit_s
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            if self._stop.is_set():
+                self.close()
+                raise Stopped
+            wait_for([self._child], min(left_s, IDLE_S))
+            for message in self._child.hear():
+                if "stage" in message:
+                    told(message["stage"])
+                elif "refused" in message:
+                    return self._failed(f"bots cannot be run on this server: {message['refused']}")
+                elif "done" in message or "failure" in message:
+                    return message
+            if self._child.ended:
+                return self._failed("the process that checks died")
+        return self._failed(f"it was not over after {limit_s:.0f} s, which is more than its limits allow")
+
+    def _failed(self, reason: str) -> dict[str, Any]:
+        self.close()
+        return {"failure": reason}
 
     def close(self) -> None:
         """Ends the process and its guests."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                assert pipe is not None
-                with suppress(OSError):  # what was still to be written finds nobody
-                    pipe.close()
-            self._process = None
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        self.close()
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        settings = {"parent": os.getpid(), "core": cores[-1] if cores else None}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "workers.check_child", json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)},
-            start_new_session=True,
-        )
-        # A queue of its own: what a child of before still says is for nobody.
-        self._lines = queue.Queue()
-        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
-        return self._process
+        if self._child is not None:
+            self._child.end()
+            self._child = None
 
 
 class Checker:
@@ -185,6 +169,8 @@ class Checker:
             while not stop.is_set():
                 try:
                     done = self.step()
+                except Stopped:
+                    return
                 except Exception:  # a database that is away for a while must not end all checks for good
                     logger.exception("a check failed")
                     stop.wait(FAILURE_S)
@@ -220,9 +206,10 @@ class Checker:
                 "modes": [[rules.to_dict(), limits.to_dict()] for rules, limits in modes],
                 "secret": secret,
             },
-            "sources": _packed(source, self._opponent[1]),
         }
-        answer = self._judge.ask(order, limit_s, lambda stage: self._store.check_passed(check, stage))
+        answer = self._judge.ask(
+            order, [source, self._opponent[1]], limit_s, lambda stage: self._store.check_passed(check, stage)
+        )
         if "failure" in answer:
             self._store.give_up(check, str(answer["failure"]))
             return
@@ -251,7 +238,7 @@ class Checker:
         task = MatchTask.of(trial.secret, key, trial.rules, Limits(), players)
         sources = [self._store.source(sha256) for _, sha256 in (trial.new, trial.old)]
         limit_s = match_wall_limit_s(task, trial.rules.deal_limit)
-        answer = self._judge.ask({"match": task.to_json(), "sources": _packed(*sources)}, limit_s, lambda _: None)
+        answer = self._judge.ask({"match": task.to_json()}, sources, limit_s, lambda _: None)
         if "failure" in answer:
             self._store.add_score(trial, None, "not played")
             return
@@ -311,13 +298,3 @@ def trial_verdict(rules: Rules, scores: list[int]) -> str | None:
     shares = [score / top for score in scores]
     low, high = share_interval(top / 2, len(shares), sum(shares), sum(share * share for share in shares))
     return "better" if low > 0.5 else "worse" if high < 0.5 else "no evidence"
-
-
-def _packed(*sources: BotSource) -> list[str]:
-    return [base64.b64encode(source.pack()).decode() for source in sources]
-
-
-def _read(pipe: Any, lines: queue.Queue[bytes]) -> None:
-    for line in iter(pipe.readline, b""):
-        lines.put(line)
-    lines.put(b"")

@@ -15,9 +15,9 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tournament.results import MatchResult
@@ -31,6 +31,8 @@ AHEAD: Final = 2
 
 SLOTS_PER_CHILD: Final = 8
 MAX_REPLACEMENTS_IN_A_ROW: Final = 5
+_ENVIRONMENT: Final = ("HOME", "LANG", "LC_", "LD_", "PATH", "PYTHON", "TMPDIR", "TZ", "VIRTUAL_ENV")
+"""What a child may know of the environment: never a password of the database or the broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,95 @@ class MatchFailure:
     begun: bool = True
 
 
-@dataclass(eq=False, slots=True)
-class _Child:
-    number: int
-    process: subprocess.Popen[bytes]
-    inbox: bytearray = field(default_factory=bytearray)
-    outbox: bytearray = field(default_factory=bytearray)
-    tasks: deque[MatchTask] = field(default_factory=deque)
-    known: set[str] = field(default_factory=set)
-    alive_s: float = 0.0
-    ready: bool = False
+class Child:
+    """A process of `workers.child` on one core, sent orders and heard without being waited for; it knows no password.
+
+    Attributes:
+        process: the process.
+        ended: whether it says nothing any more.
+    """
+
+    def __init__(self, core: int | None, *, plain: bool = False, slot: int = 0) -> None:
+        """Starts the process; arguments as of `workers.child.main`."""
+        settings = {"core": core, "parent": os.getpid(), "plain": plain, "slot": slot}
+        # A session of its own: Ctrl-C goes to the parent alone, which ends the run in good order.
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "workers.child", json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)},
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._orders, self._answers = self.process.stdin, self.process.stdout
+        for pipe in (self._orders, self._answers):
+            os.set_blocking(pipe.fileno(), False)
+        self._unsent, self._unread = bytearray(), bytearray()
+        self.ended = False
+
+    def send(self, order: Mapping[str, Any], sources: Iterable[BotSource]) -> None:
+        """Sends an order with the sources that it needs beside those of before, as far as the process takes it now."""
+        packed = [base64.b64encode(source.pack()).decode() for source in sources]
+        self._unsent += json.dumps({**order, "sources": packed}).encode() + b"\n"
+        self._flush()
+
+    def hear(self) -> list[dict[str, Any]]:
+        """Returns what it has said since the last time, and sends what it has not taken yet."""
+        self._flush()
+        try:
+            part = os.read(self._answers.fileno(), 1 << 20)
+        except BlockingIOError:
+            return []
+        self.ended = not part
+        *lines, self._unread = (self._unread + part).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def _flush(self) -> None:
+        with suppress(BlockingIOError, BrokenPipeError):  # a dead child shows at its answers
+            del self._unsent[: os.write(self._orders.fileno(), self._unsent)]
+
+    def register(self, selector: selectors.BaseSelector) -> None:
+        """Has a selector wait for what it says, and until it can be sent more if there is more."""
+        selector.register(self._answers, selectors.EVENT_READ)
+        if self._unsent:
+            selector.register(self._orders, selectors.EVENT_WRITE)
+
+    def end(self) -> None:
+        """Kills the process, which takes its guests with it."""
+        for pipe in (self._orders, self._answers):
+            with suppress(OSError):  # what was still to be written finds nobody
+                pipe.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def wait_for(children: Iterable[Child], timeout_s: float) -> None:
+    """Waits until there is something to hear or to send, at most `timeout_s`."""
+    with selectors.DefaultSelector() as selector:
+        for child in children:
+            child.register(selector)
+        selector.select(timeout_s)
+
+
+class _Player(Child):
+    """A child of the executor.
+
+    Attributes:
+        number: which of its children.
+        tasks: the matches that it was handed, first the one it plays.
+        known: hashes of the sources that it was sent.
+        alive_s: when it last gave a sign of life, or was handed a match while it had none.
+        ready: whether it has started its sandbox.
+    """
+
+    def __init__(self, number: int, core: int | None, *, plain: bool) -> None:
+        super().__init__(core, plain=plain, slot=number * SLOTS_PER_CHILD)
+        self.number = number
+        self.tasks: deque[MatchTask] = deque()
+        self.known: set[str] = set()
+        self.alive_s = 0.0
+        self.ready = False
 
 
 class LocalExecutor:
@@ -96,8 +177,6 @@ class LocalExecutor:
         if cores is None and hasattr(os, "sched_getaffinity"):
             cores = tuple(sorted(os.sched_getaffinity(0)))
         self._cores = cores or ()
-        self._selector = selectors.DefaultSelector()
-        self._failures: list[MatchResult | MatchFailure] = []
         self._replaced_in_a_row = 0
         self._children = [self._start(number) for number in range(jobs)]
 
@@ -113,17 +192,15 @@ class LocalExecutor:
             ValueError: a source of the match is not among `sources`.
         """
         child = min(self._children, key=lambda each: len(each.tasks))
-        for sha256 in sorted({player.sha256 or "" for player in task.players}):
+        needed = {player.sha256 or "" for player in task.players}
+        for sha256 in needed:
             if sha256 not in sources:
                 raise ValueError(f"no source {sha256[:12]}… for match {task.key}")
-            if sha256 not in child.known:
-                child.known.add(sha256)
-                files = [[path, base64.b64encode(content).decode()] for path, content in sources[sha256].files]
-                self._send(child, {"source": sha256, "files": files})
         if not child.tasks:
             child.alive_s = self._clock()
         child.tasks.append(task)
-        self._send(child, task.to_json())
+        child.send({"match": task.to_json()}, [sources[sha256] for sha256 in sorted(needed - child.known)])
+        child.known |= needed
 
     def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
         """Returns results and failures, waiting for the first at most `timeout_s`.
@@ -132,112 +209,49 @@ class LocalExecutor:
             SandboxRefused: there is no sandbox on this machine; the text says why and what to do.
             SandboxFailure: the children die as soon as they start.
         """
-        ended, self._failures = self._failures, []
-        for key, events in self._selector.select(0 if ended else timeout_s):
-            child: _Child = key.data
-            if events & selectors.EVENT_WRITE:
-                self._flush(child)
-            if events & selectors.EVENT_READ:
-                ended += self._read(child)
+        wait_for(self._children, timeout_s)
+        ended: list[MatchResult | MatchFailure] = []
         for child in list(self._children):
-            if child.tasks and self._clock() - child.alive_s > silence_limit_s(child.tasks[0].limits):
+            ended += filter(None, [self._result(child, message) for message in child.hear()])
+            if child.ended:
+                ended += self._replace(child, "the process that played it died")
+            elif child.tasks and self._clock() - child.alive_s > silence_limit_s(child.tasks[0].limits):
                 ended += self._replace(child, "the match made no progress for longer than its limits allow")
         return ended
 
     def close(self) -> None:
         """Ends all children; they end their guests."""
         for child in self._children:
-            self._end(child)
+            child.end()
         self._children = []
-        self._selector.close()
 
-    def _start(self, number: int) -> _Child:
-        settings = {
-            "core": self._cores[number % len(self._cores)] if self._cores else None,
-            "parent": os.getpid(),
-            "plain": self._plain,
-            "slot": number * SLOTS_PER_CHILD,
-        }
-        # A session of its own: Ctrl-C goes to the parent alone, which ends the run in good order.
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "workers.play_child", json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        child = _Child(number, process)
-        os.set_blocking(process.stdin.fileno(), False)
-        os.set_blocking(process.stdout.fileno(), False)
-        self._selector.register(process.stdout, selectors.EVENT_READ, child)
-        return child
+    def _start(self, number: int) -> _Player:
+        core = self._cores[number % len(self._cores)] if self._cores else None
+        return _Player(number, core, plain=self._plain)
 
-    def _send(self, child: _Child, message: dict[str, Any]) -> None:
-        child.outbox += json.dumps(message).encode() + b"\n"
-        self._flush(child)
-
-    def _flush(self, child: _Child) -> None:
-        stdin = child.process.stdin
-        assert stdin is not None
-        with suppress(BlockingIOError, BrokenPipeError):  # a dead child shows at its output
-            sent = os.write(stdin.fileno(), child.outbox)
-            del child.outbox[:sent]
-        waiting = stdin in self._selector.get_map()
-        if child.outbox and not waiting:
-            self._selector.register(stdin, selectors.EVENT_WRITE, child)
-        elif waiting and not child.outbox:
-            self._selector.unregister(stdin)
-
-    def _read(self, child: _Child) -> list[MatchResult | MatchFailure]:
-        stdout = child.process.stdout
-        assert stdout is not None
-        try:
-            part = os.read(stdout.fileno(), 1 << 20)
-        except BlockingIOError:
-            return []
-        if not part:
-            return self._replace(child, "the process that played it died")
-        child.inbox += part
-        *lines, rest = bytes(child.inbox).split(b"\n")
-        child.inbox = bytearray(rest)
-        return [result for line in lines if (result := self._result(child, json.loads(line))) is not None]
-
-    def _result(self, child: _Child, message: dict[str, Any]) -> MatchResult | MatchFailure | None:
+    def _result(self, child: _Player, message: dict[str, Any]) -> MatchResult | MatchFailure | None:
         if "refused" in message:
             raise SandboxRefused(message["refused"])
+        child.alive_s = self._clock()
         if "ready" in message:
             child.ready = True
             self.layers = frozenset(message["ready"])
             self._replaced_in_a_row = 0
-            return None
-        child.alive_s = self._clock()
-        if "alive" in message:
-            return None
-        task = child.tasks.popleft()
+        if "done" in message:
+            return own_result(child.tasks.popleft(), message["done"])
         if "failure" in message:
+            task = child.tasks.popleft()
             return MatchFailure(task.match_id, task.attempt, message["failure"])
-        return own_result(task, message)
+        return None
 
-    def _replace(self, child: _Child, reason: str) -> list[MatchResult | MatchFailure]:
+    def _replace(self, child: _Player, reason: str) -> list[MatchFailure]:
         if not child.ready:
             self._replaced_in_a_row += 1
             if self._replaced_in_a_row > MAX_REPLACEMENTS_IN_A_ROW:
                 raise SandboxFailure("the processes that play matches die as soon as they start")
-        self._end(child)
-        failed: list[MatchResult | MatchFailure] = [
+        child.end()
+        self._children[self._children.index(child)] = self._start(child.number)
+        return [
             MatchFailure(task.match_id, task.attempt, reason, begun=place == 0)
             for place, task in enumerate(child.tasks)
         ]
-        self._children[self._children.index(child)] = self._start(child.number)
-        return failed
-
-    def _end(self, child: _Child) -> None:
-        for pipe in (child.process.stdin, child.process.stdout):
-            assert pipe is not None
-            if pipe in self._selector.get_map():
-                self._selector.unregister(pipe)
-            with suppress(OSError):
-                pipe.close()
-        child.process.kill()
-        child.process.wait()

@@ -1,13 +1,13 @@
 """The executor of one machine: what it does with children that make no progress."""
 
 import base64
-import io
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -17,8 +17,8 @@ from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.wire import MatchTask
 from workers import referee
+from workers.child import serve
 from workers.local import LocalExecutor, MatchFailure
-from workers.play_child import _play_all
 from workers.referee import match_wall_limit_s, silence_limit_s
 
 SOURCE = BotSource.of_file(b"class Bot:\n    bid = play = lambda self, view: view.legal[0]\n")
@@ -77,13 +77,12 @@ def test_a_sign_of_life_gives_a_match_more_time(executor: LocalExecutor, clock: 
 
 def test_a_child_gives_a_sign_of_life_when_a_bot_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(referee, "BEAT_S", -1.0)
-    source = {"source": SOURCE.sha256, "files": [["bot.py", base64.b64encode(b"").decode()]]}
-    lines, results = [json.dumps(line) for line in (source, task(target=1).to_json())], io.StringIO()
+    order = {"match": task(target=1).to_json(), "sources": [base64.b64encode(SOURCE.pack()).decode()]}
     answers: list[None] = []
-    _play_all(Table(lambda: answers.append(None)), 0, io.StringIO("\n".join(lines)), results)
-    told = [json.loads(line) for line in results.getvalue().splitlines()]
+    told: list[Mapping[str, Any]] = []
+    serve(Table(lambda: answers.append(None)), 0, [json.dumps(order)], told.append)  # type: ignore[arg-type]
     assert told.count({"alive": True}) == len(answers) + 4, "four bots were loaded"
-    assert told[-1]["match_id"] == 7
+    assert told[-1]["done"]["match_id"] == 7
 
 
 def test_the_longest_match_counts_the_deals_that_are_thrown_in() -> None:

@@ -1,10 +1,9 @@
 """The checker: what becomes of submissions, with a judge of the tests and with real bots in the real sandbox."""
 
-import base64
 import json
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,11 @@ class FakeJudge:
         self.orders: list[Mapping[str, Any]] = []
         self.closed = False
 
-    def ask(self, order: Mapping[str, Any], _limit_s: float, told: Callable[[str], None]) -> dict[str, Any]:
+    def ask(
+        self, order: Mapping[str, Any], sources: Iterable[BotSource], _limit_s: float, told: Callable[[str], None]
+    ) -> dict[str, Any]:
         self.orders.append(order)
+        self.sources = list(sources)
         told("loads")
         return self.answers.pop(0)
 
@@ -70,6 +72,7 @@ def test_a_check_goes_to_the_judge_with_sources_and_without_any_secret_of_ours(s
     assert order["check"]["candidate"] == ["fox", 1, files("1").sha256]
     assert [mode[0]["game"] for mode in order["check"]["modes"]] == ["cutthroat", "cutthroat", "wisconsin"]
     assert order["check"]["secret"] == "a fresh secret"
+    assert judge.sources == [files("1"), opponent()[1]]
     assert str(store.path) not in json.dumps(order)
     assert store.submission(number).state is SubmissionState.ACCEPTED
 
@@ -142,7 +145,7 @@ def test_a_better_version_is_found_better_in_sixty_matches(store: Store) -> None
     assert trial.rules.mode == "cutthroat/2"
 
     class Playing(FakeJudge):
-        def ask(self, order: Mapping[str, Any], _limit_s: float, _told: Callable[[str], None]) -> dict[str, Any]:
+        def ask(self, order: Mapping[str, Any], *_: Any) -> dict[str, Any]:
             self.orders.append(order)
             return self.kept
 
@@ -309,9 +312,8 @@ def test_no_password_reaches_the_process_that_checks(
     submit(store, ada, "fox")
     checker = Checker(store, opponent(), judge)
     checker.step()
-    process = judge._process
-    assert process is not None
-    assert b"secret" not in Path(f"/proc/{process.pid}/environ").read_bytes()
+    assert judge._child is not None
+    assert b"secret" not in Path(f"/proc/{judge._child.process.pid}/environ").read_bytes()
 
 
 def test_a_child_that_dies_or_hangs_costs_the_check_an_attempt(judge: ChildJudge) -> None:
@@ -327,14 +329,34 @@ def test_a_child_that_dies_or_hangs_costs_the_check_an_attempt(judge: ChildJudge
             "modes": [[rules.to_dict(), Limits(decision_cpu_s=0.1).to_dict()]],
             "secret": "s",
         },
-        "sources": [base64.b64encode(each.pack()).decode() for each in (source, house_source)],
     }
-    assert "not over after 0 s" in judge.ask(order, 0.2, lambda _: None)["failure"]
-    assert judge._process is None
+    sources = [source, house_source]
+    assert "not over after 0 s" in judge.ask(order, sources, 0.2, lambda _: None)["failure"]
+    assert judge._child is None
 
     def kill(_stage: str) -> None:
-        assert judge._process is not None
-        judge._process.kill()
+        assert judge._child is not None
+        judge._child.process.kill()
 
-    assert "died" in judge.ask(order, 60.0, kill)["failure"]
-    assert judge.ask(order, 60.0, lambda _: None)["done"]["fault"]["kind"] == "timeout-cpu"
+    assert "died" in judge.ask(order, sources, 60.0, kill)["failure"]
+    assert judge.ask(order, sources, 60.0, lambda _: None)["done"]["fault"]["kind"] == "timeout-cpu"
+
+
+def test_a_program_that_is_to_end_does_not_wait_for_a_check(store: Store, judge: ChildJudge) -> None:
+    assert judge is not None  # there is a sandbox
+    ada, _ = contestant(store)
+    number = store.submit(NewSubmission(ada, "hang", "bot.py", BotSource.of_file(BOTS["hang"])), HOUSE)
+    stop = threading.Event()
+
+    class Stopping(ChildJudge):
+        def ask(self, order: Any, sources: Any, limit_s: float, told: Callable[[str], None]) -> dict[str, Any]:
+            def tell(stage: str) -> None:
+                stop.set()
+                told(stage)
+
+            return super().ask(order, sources, limit_s, tell)
+
+    Checker(store, opponent(), Stopping(stop)).run(stop)
+    assert store.submission(number).state is SubmissionState.CHECKING
+    Checker(store, opponent(), FakeJudge(done())).step()
+    assert store.submission(number).state is SubmissionState.ACCEPTED, "its attempt was not counted"
