@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.command import Command
+
 # No outcome hangs on a clock, and a run finds what the run before it found. To look further, for as long as you like:
 # pytest --hypothesis-profile=wide
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=50)
@@ -31,3 +33,9 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides the settings of the person who runs the tests."""
     for name in [name for name in os.environ if name.startswith("TOURNAMENT_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line in this process."""
+    return Command(monkeypatch, capsys)

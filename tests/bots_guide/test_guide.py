@@ -1,9 +1,7 @@
 """The guide for bot writers: its bots play, its code runs, its commands work, its examples are true."""
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bots.simple_bot import Bot as Simple
+from tests.command import Command
 from tournament import play_game
 from tournament.decision import decision_from, in_words
 from tournament.game import FaultKind
@@ -78,23 +77,15 @@ def test_a_script_of_the_guide_runs(number: int) -> None:
     exec(code, {"__name__": f"script_{number}"})
 
 
-def test_the_commands_of_the_guide_work_in_their_order(folder: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+@pytest.mark.usefixtures("importable")
+def test_the_commands_of_the_guide_work_in_their_order(command: Command) -> None:
     for line in COMMANDS:
         program, *arguments = shlex.split(line)
         assert program == "tournament"
-        done = subprocess.run(
-            [sys.executable, "-m", "tournament", *arguments],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ran = command(*arguments)
         # `compare` says with its status which bot is better; both answers are right here.
         allowed = {0, 1, 3} if arguments[0] == "compare" else {0}
-        assert done.returncode in allowed, f"{line}\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr, done.stderr
+        assert ran.status in allowed, f"{line}\n{ran.out}\n{ran.err}"
 
 
 ROWS = re.findall(r"^\| `([\w.\[\]]+)` \| `(.+?)` \| ", GUIDE, re.MULTILINE)

@@ -2,17 +2,18 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
+from tests.command import Command
 from tournament import seeds
-from tournament.cli import main
 from tournament.cli_common import find_bots
 from tournament.cli_errors import line_of
 from tournament.cli_local import _noted_interrupts
@@ -23,6 +24,7 @@ from tournament.store import Store
 from tournament.store_values import NewEntrant, NewTournament
 
 PROGRAM = (sys.executable, "-m", "tournament")
+Succeed = Callable[..., str]
 
 DRAWING_BOT = """
 import random
@@ -45,47 +47,53 @@ class Bot:
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with two bots: one draws everything, one faults in every fourth trick."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with two bots: one draws everything, one faults in every fourth trick."""
     (tmp_path / "drawing.py").write_text(DRAWING_BOT)
     (tmp_path / "faulty.py").write_text(FAULTY_BOT)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def tournament(command: Command) -> Succeed:
+    """Runs a command in the folder of bots, which must succeed; returns what it printed to standard output."""
+
+    def run(*arguments: str) -> str:
+        ran = command(*arguments)
+        assert ran.status == 0, ran.err
+        return ran.out
+
+    return run
 
 
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "COLUMNS": "100"}
 
 
-def tournament(folder: Path, *arguments: str, status: int = 0) -> str:
-    """Runs the command in a folder; returns what it printed to standard output."""
-    done = subprocess.run(
-        [*PROGRAM, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout
-
-
-def exported(folder: Path, db: str) -> dict[str, bytes]:
-    tournament(folder, "export", "--db", db, "--to", f"export-{db}")
+def exported(tournament: Succeed, folder: Path, db: str) -> dict[str, bytes]:
+    tournament("export", "--db", db, "--to", f"export-{db}")
     return {path.name: path.read_bytes() for path in sorted((folder / f"export-{db}").iterdir())}
 
 
 RUN = ("run", "drawing.py", "faulty.py", "simple", "--rounds", "4", "--seed", "one seed")
 
 
-def test_one_job_two_jobs_and_a_killed_and_resumed_run_give_the_same_bytes(folder: Path) -> None:
-    tournament(folder, *RUN, "--jobs", "1", "--db", "one.db")
-    tournament(folder, *RUN, "--jobs", "2", "--db", "two.db")
+def test_one_job_two_jobs_and_a_run_killed_and_resumed_without_its_files_give_the_same_bytes(
+    folder: Path, tournament: Succeed
+) -> None:
+    tournament(*RUN, "--jobs", "1", "--db", "one.db")
+    tournament(*RUN, "--jobs", "2", "--db", "two.db")
     kill_after_matches(folder, [*RUN, "--jobs", "2", "--db", "killed.db"], db="killed.db", matches=1)
     before = counts(folder / "killed.db")
     assert before["finished"] >= 1, "no finished match is lost"
-    tournament(folder, "resume", "--db", "killed.db", "--jobs", "2")
-    files = exported(folder, "one.db")
+    (folder / "drawing.py").write_text("broken")  # what was entered is played
+    tournament("resume", "--db", "killed.db", "--jobs", "2")
+    files = exported(tournament, folder, "one.db")
     assert sorted(files) == ["final-order.csv", "matches.csv", "replays.jsonl", "standings.csv", "tournament.json"]
-    assert exported(folder, "two.db") == files
-    assert exported(folder, "killed.db") == files
+    assert exported(tournament, folder, "two.db") == files
+    assert exported(tournament, folder, "killed.db") == files
 
 
 def kill_after_matches(folder: Path, arguments: Sequence[str], *, db: str, matches: int) -> None:
@@ -114,49 +122,38 @@ def counts(database: Path) -> dict[str, int]:
     return {"finished": found.finished, "planned": found.planned}
 
 
-def test_the_replays_of_a_run_are_files_by_match_and_seating_that_verify(folder: Path) -> None:
-    tournament(folder, *RUN, "--replays", "replays", "--db", "run.db")
+def test_the_replays_of_a_run_are_files_by_match_and_seating_that_verify(folder: Path, tournament: Succeed) -> None:
+    tournament(*RUN, "--replays", "replays", "--db", "run.db")
     names = sorted(path.name for path in (folder / "replays").iterdir())
     rules = Rules.make("cutthroat")
     expected = [f"{match:06}-{seating}.json" for match in range(1, 5) for seating in range(1, 7)]
     assert len(seeds.seatings(rules, 3)) == 6
     assert names == expected
     paths = [f"replays/{name}" for name in names]
-    assert tournament(folder, "verify", *paths, "--secret", "one seed").splitlines()[-1] == "24 documents, 0 refused"
-    assert "faulty:1" in tournament(folder, "replay", paths[0])
+    assert tournament("verify", *paths, "--secret", "one seed").splitlines()[-1] == "24 documents, 0 refused"
+    assert "faulty:1" in tournament("replay", paths[0])
 
 
-def test_a_bots_faults_leave_the_exit_status_at_zero_and_are_counted(folder: Path) -> None:
+def test_a_bots_faults_leave_the_exit_status_at_zero_and_are_counted(tournament: Succeed) -> None:
     rows = json.loads(
-        tournament(folder, "run", "faulty.py", "simple", "--players", "2", "--rounds", "2", "--seed", "s", "--json")
+        tournament("run", "faulty.py", "simple", "--players", "2", "--rounds", "2", "--seed", "s", "--json")
     )
     assert [row["bot"] for row in rows] == ["simple", "faulty"]
     assert [row["faults"] for row in rows] == [0, 4]
     assert rows[0].keys() >= {
         *("bot", "version", "rating", "low", "high", "rank_low", "rank_high", "matches", "games", "faults"),
     }
-    assert json.loads(tournament(folder, "standings", "--json")) == rows
-    assert tournament(folder, "standings", "--csv").startswith("bot,version,rating,low,high,")
+    assert json.loads(tournament("standings", "--json")) == rows
+    assert tournament("standings", "--csv").startswith("bot,version,rating,low,high,")
 
 
-def test_before_a_run_it_says_what_is_to_come_and_after_it_the_secret(folder: Path) -> None:
-    done = subprocess.run(
-        [*PROGRAM, "run", "random", "simple", "--game", "wisconsin", "--rounds", "2", "--seed", "demo"],
-        cwd=folder, env=environment(), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stderr.startswith("wisconsin/4: 2 matches, 4 games, about ")
-    assert "2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea" in done.stderr
-    assert "The secret is demo" in done.stderr
-    assert "secret" not in done.stdout
-
-
-def test_a_run_plays_the_source_that_was_entered_even_if_the_file_changes(folder: Path) -> None:
-    arguments = ["run", "drawing.py", "simple", "--players", "2", "--rounds", "30", "--seed", "x", "--jobs", "1"]
-    kill_after_matches(folder, [*arguments, "--db", "changed.db"], db="changed.db", matches=1)
-    (folder / "drawing.py").write_text("broken")
-    rows = json.loads(tournament(folder, "resume", "--db", "changed.db", "--json"))
-    assert sum(row["faults"] for row in rows) == 0
-    assert {row["matches"] for row in rows} == {30}
+def test_before_a_run_it_says_what_is_to_come_and_after_it_the_secret(command: Command) -> None:
+    ran = command("run", "random", "simple", "--game", "wisconsin", "--rounds", "2", "--seed", "demo")
+    assert ran.status == 0
+    assert ran.err.startswith("wisconsin/4: 2 matches, 4 games, about ")
+    assert "2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea" in ran.err
+    assert "The secret is demo" in ran.err
+    assert "secret" not in ran.out
 
 
 WRONG = [
@@ -192,38 +189,25 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "line"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
 def test_wrong_input_gets_one_clear_line_and_status_two(
-    folder: Path,
-    arguments: tuple[str, ...],
-    line: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...], line: str, command: Command
 ) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["tournament", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    said = printed.err.strip()
+    ran = command(*arguments)
+    assert ran.status == 2
+    assert ran.out == ""
+    said = ran.err.strip()
     assert line in said
     assert said.startswith("tournament: ")
     assert "\n" not in said
 
 
-def test_a_database_of_a_later_version_is_refused_in_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(folder)
+def test_a_database_of_a_later_version_is_refused_in_one_line(command: Command) -> None:
     with Store("later.db") as store:
         store.migrate()
         with store.write() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    monkeypatch.setattr(sys, "argv", ["tournament", "standings", "--db", "later.db"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "the database cannot be used: another version of this program made it" in capsys.readouterr().err
+    ran = command("standings", "--db", "later.db")
+    assert ran.status == 2
+    assert "the database cannot be used: another version of this program made it" in ran.err
 
 
 def test_a_mistake_of_ours_is_no_wrong_input() -> None:
@@ -232,7 +216,7 @@ def test_a_mistake_of_ours_is_no_wrong_input() -> None:
     assert line_of(OSError("no file has to do with it")) is None
 
 
-WITHOUT_NUMPY = """
+WITHOUT_EXTRAS = """
 import sys
 
 class Hidden:
@@ -242,46 +226,40 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 from tournament.cli import main
-main()
+
+for arguments in [["--help"], ["run", "simple", "random"], ["standings", "--db", "postgresql://nobody@localhost/x"]]:
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as ended:
+        print(ended.code or 0, file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("run", "simple", "random"), "tournament: this needs numpy: install the extra `ratings`"),
-        (("standings", "--db", "postgresql://nobody@localhost/x"), "needs psycopg: install the extra `distributed`"),
-    ],
-)
-def test_a_missing_extra_is_named_before_anything_is_played(
-    tmp_path: Path, arguments: tuple[str, ...], line: str
+def test_the_plain_package_lists_all_commands_and_names_a_missing_extra_before_anything_is_played(
+    tmp_path: Path,
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_NUMPY, *arguments],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+        [sys.executable, "-c", WITHOUT_EXTRAS],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert line in done.stderr
-    assert "matches" not in done.stderr
+    assert {"compare", "contest", "run", "serve", "worker"} <= set(re.findall(r"^│ (\w+)", done.stdout, re.MULTILINE))
+    assert done.stderr.splitlines() == [
+        "0",
+        "tournament: this needs numpy: install the extra `ratings`",
+        "2",
+        "tournament: this needs psycopg: install the extra `distributed`",
+        "2",
+    ]
 
 
-def test_the_help_of_the_plain_package_lists_all_commands(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_NUMPY, "--help"],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "compare" in done.stdout
-    assert "contest" in done.stdout
-
-
-def test_replays_of_an_earlier_run_in_the_same_folder_are_replaced(folder: Path) -> None:
+def test_replays_of_an_earlier_run_in_the_same_folder_are_replaced(folder: Path, tournament: Succeed) -> None:
     for seed in ("first", "second"):
         arguments = ("random", "simple", "--players", "2", "--rounds", "1", "--seed", seed, "--replays", "replays")
-        tournament(folder, "run", *arguments, "--db", f"{seed}.db")
+        tournament("run", *arguments, "--db", f"{seed}.db")
     paths = sorted(f"replays/{path.name}" for path in (folder / "replays").iterdir())
     assert len(paths) == 2
-    assert tournament(folder, "verify", *paths, "--secret", "second").splitlines()[-1] == "2 documents, 0 refused"
+    assert tournament("verify", *paths, "--secret", "second").splitlines()[-1] == "2 documents, 0 refused"
 
 
 def test_ctrl_c_is_noted_and_raises_nothing_amid_a_transaction() -> None:
@@ -318,8 +296,8 @@ def test_the_command_that_plays_on_shows_no_password() -> None:
     assert line == "tournament resume 7 --db 'postgresql://me:***@host/smear' --replays 'all games'"
 
 
-def test_a_run_notes_its_environment(folder: Path) -> None:
-    tournament(folder, "run", "simple", "random", "--rounds", "1", "--seed", "s")
+def test_a_run_notes_its_environment(folder: Path, tournament: Succeed) -> None:
+    tournament("run", "simple", "random", "--rounds", "1", "--seed", "s")
     with Store(f"sqlite:///{folder / 'tournament.db'}") as store:
         noted = store.tournament(1).environment
     assert {name: noted[name] for name in ("engine", "python", "modules")} == here()
@@ -338,26 +316,22 @@ def test_a_tournament_is_resumed_under_its_own_environment_only(
     tmp_path: Path,
     change: dict[str, object],
     why: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command,
 ) -> None:
     path = tmp_path / "begun.db"
     begun(path, {**here(), **change})
-    monkeypatch.setattr(sys, "argv", ["tournament", "resume", "--db", str(path)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith("tournament: tournament 1 is not played here: ")
-    assert why in said
+    ran = command("resume", "--db", str(path))
+    assert ran.status == 2
+    assert ran.err.startswith("tournament: tournament 1 is not played here: ")
+    assert why in ran.err
     with Store(str(path)) as store:
         assert store.counts(1).queued == 1
 
 
-def test_a_tournament_without_an_environment_gets_that_of_who_resumes_it(tmp_path: Path) -> None:
-    begun(tmp_path / "old.db", {"layers": []})
-    tournament(tmp_path, "resume", "--db", "old.db")
-    with Store(str(tmp_path / "old.db")) as store:
+def test_a_tournament_without_an_environment_gets_that_of_who_resumes_it(folder: Path, tournament: Succeed) -> None:
+    begun(folder / "old.db", {"layers": []})
+    tournament("resume", "--db", "old.db")
+    with Store(str(folder / "old.db")) as store:
         assert store.tournament(1).environment == {**here(), "layers": []}
         assert store.counts(1).finished == 1
 
