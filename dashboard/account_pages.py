@@ -1,39 +1,20 @@
 """The page of an account: its bots and submissions, its tokens, and how to sign out everywhere."""
 
-from __future__ import annotations
-
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, HTTPException, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from dashboard.auth import SubmitterDep, TokenPage, VisitorDep, door_of
-from dashboard.site import Site, SiteDep
+from dashboard.auth import SubmitterDep, VisitorDep, token_page
+from dashboard.site import SiteDep
 from tournament import tokens
-from tournament.people import SCOPES, Identity
+from tournament.people import SCOPES
 from tournament.tokens import Scope
-
-if TYPE_CHECKING:
-    from tournament.people import BotInfo, SubmissionInfo, TokenInfo
 
 router = APIRouter()
 DAY_S = 86_400.0
 MAX_TOKENS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class AccountPage:
-    """What an account has."""
-
-    template: ClassVar[str] = "account.html"
-    me: Identity
-    bots: tuple[BotInfo, ...]
-    submissions: tuple[SubmissionInfo, ...]
-    older: int | None
-    tokens: tuple[TokenInfo, ...]
-    scopes: tuple[str, ...]
 
 
 @router.get("/account", name="account")
@@ -41,15 +22,16 @@ def show_account(request: Request, site: SiteDep, visitor: VisitorDep, before: i
     """Show one's own bots, submissions and tokens."""
     store, mine = site.store, visitor.account_id
     submissions = store.submissions(account_id=mine, before=before, limit=21)
-    page = AccountPage(
-        visitor,
-        tuple(store.bots(account_id=mine)),
-        tuple(submissions[:20]),
-        submissions[19].id if len(submissions) > 20 else None,
-        tuple(store.tokens(mine)),
-        tuple(sorted(SCOPES[visitor.role])),
+    return site.renderer.html(
+        request,
+        "account.html",
+        me=visitor,
+        bots=store.bots(account_id=mine),
+        submissions=submissions[:20],
+        older=submissions[19].id if len(submissions) > 20 else None,
+        tokens=store.tokens(mine),
+        scopes=sorted(SCOPES[visitor.role]),
     )
-    return site.renderer.html(request, page)
 
 
 @router.post("/account/tokens", name="add_token")
@@ -75,38 +57,26 @@ def add_token(
     site.store.add_token(
         visitor.account_id, token, label.strip()[:60] or "token", by=visitor.account_id, scopes=wanted, expires_at=ends
     )
-    page = TokenPage(visitor.name, token.text, door_of(request).base(request))
-    return site.renderer.html(request, page)
+    return token_page(request, site, visitor.name, token)
 
 
 @router.post("/account/tokens/{token_id}/revoke", name="revoke_token")
 def revoke_token(site: SiteDep, visitor: SubmitterDep, token_id: str) -> Response:
     """End one of one's own tokens, with the sessions opened with it."""
     site.store.revoke_token(visitor.account_id, token_id, by=visitor.account_id)
-    return _back(site)
+    return site.renderer.lead_to("account")
 
 
 @router.post("/account/bots/{name}/{act}", name="change_bot")
-def change_bot(site: SiteDep, visitor: SubmitterDep, name: str, act: str) -> Response:
+def change_bot(
+    site: SiteDep, visitor: SubmitterDep, name: str, act: Literal["withdraw", "return", "enter"]
+) -> Response:
     """Withdraw one of one's own bots, let it take part again, or say that it is the one that enters."""
-    change_own_bot(site, visitor, name, act)
-    return _back(site)
-
-
-def change_own_bot(site: Site, visitor: Identity, name: str, act: str) -> None:
-    """Change one of one's own bots.
-
-    Raises:
-        HTTPException: 404, there is no such bot or act.
-    """
     mine = [bot for bot in site.store.bots(name=name) if bot.account_id == visitor.account_id]
-    if not mine or act not in ("withdraw", "return", "enter"):
+    if not mine:
         raise HTTPException(404, "There is no such bot of yours.")
     if act == "enter":
         site.store.choose_entry(visitor.account_id, mine[0].id)
     else:
         site.store.withdraw(mine[0].id, act == "withdraw", by=visitor.account_id)
-
-
-def _back(site: Site) -> Response:
-    return RedirectResponse(site.renderer.url_for("account"), 303)
+    return site.renderer.lead_to("account")

@@ -1,16 +1,14 @@
 """Puts the site together: routes, middleware, error answers, static files and health."""
 
-from __future__ import annotations
-
 import gc
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import uvicorn
 from fastapi import Depends, FastAPI, Form, HTTPException, Request
-from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -34,18 +32,14 @@ from dashboard import (
 from dashboard.auth import Door
 from dashboard.feed import Feed
 from dashboard.headers import BodyLimit, HeadAsGet, SafetyHeaders, SameOrigin
-from dashboard.problems import Problem, install_problems
+from dashboard.problems import install_problems
 from dashboard.site import Site, whole_site
 from dashboard.web import THEMES, Renderer
+from tournament.contest import House
 from tournament.intake import MAX_UPLOAD_BYTES
+from tournament.people import Identity
+from tournament.store import Store
 from tournament.store_public import PublicStore, holds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tournament.contest import House
-    from tournament.people import Identity
-    from tournament.store import Store
 
 logger = logging.getLogger(__name__)
 YEAR_S = 31_536_000
@@ -57,7 +51,6 @@ PAGES = (
 )
 DESCRIPTION = """Everything the site shows, from the same queries. Errors are `application/problem+json`; answers carry
 an `ETag`; lists come in pages of 50 with cursors."""
-
 
 MAX_BODY_BYTES = MAX_UPLOAD_BYTES + (1 << 20)  # a form with the largest upload in it
 
@@ -92,7 +85,7 @@ def create_app(
         house: gives house bots by their names, to be entered in contests.
     """
     gate = [Depends(auth.gate), Depends(auth.own_form)]
-    app = FastAPI(title=title, version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, dependencies=gate)
+    app = FastAPI(title=title, version="1", description=DESCRIPTION, openapi_url=None, dependencies=gate)
     app.state.door, app.state.misses = door, auth.Misses()
     renderer = Renderer(app, title, clock)
     renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
@@ -115,7 +108,6 @@ def create_app(
         app.include_router(module.router, include_in_schema=False)
     app.include_router(api.router)
     app.include_router(people_api.router)
-    _describe_problems(app)
     return app
 
 
@@ -130,7 +122,7 @@ def warm(app: FastAPI) -> None:
     try:
         site = app.state.public_site if holds(site.store) else site
         for info in site.store.tournaments(limit=WARMED):
-            standings_pages.history_page(site, info.id)
+            standings_pages.history_page(site, site.contest(info.id))
     except SQLAlchemyError as error:  # `/readyz` says so too; the first visitors wait instead
         logger.warning("the standings could not be worked out ahead: %s", error)
 
@@ -151,20 +143,9 @@ def serve(app: FastAPI, host: str, port: int) -> None:
     )
 
 
-def _describe_problems(app: FastAPI) -> None:
-    """Add the schema of the errors to the OpenAPI document."""
-    plain = app.openapi
-
-    def described() -> dict[str, Any]:
-        document = plain()
-        document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = TypeAdapter(Problem).json_schema()
-        return document
-
-    app.openapi = described  # type: ignore[method-assign]  # FastAPI's own way to extend the document
-
-
 def _add_plumbing(app: FastAPI) -> None:
-    """Add the addresses that are no pages: static files, the choice of colours, health."""
+    """Add the addresses that are no pages: the description of the API, static files, the choice of colours, health."""
+    app.add_api_route("/openapi.json", api.api_document, include_in_schema=False)
 
     @app.get("/static/{digest}/{name}", name="static", include_in_schema=False)
     def static(request: Request, digest: str, name: str) -> Response:
@@ -176,9 +157,7 @@ def _add_plumbing(app: FastAPI) -> None:
 
     @app.post("/theme", name="set_theme", include_in_schema=False)
     def set_theme(theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
-        # Only a path of this site: "//host" and "/\\host" would lead to another one.
-        target = back if back.startswith("/") and back[1:2] not in ("/", "\\") else "/"
-        answer = RedirectResponse(target, 303)
+        answer = RedirectResponse(auth.own_path(back), 303)
         if theme in THEMES:
             answer.set_cookie("theme", theme, max_age=YEAR_S, samesite="lax", httponly=True)
         else:

@@ -5,14 +5,13 @@ change that a session asks for without the key of its own forms. What an address
 handler says with `signed_in` or `organiser`.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import Annotated, cast
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
@@ -22,13 +21,9 @@ from starlette.responses import RedirectResponse, Response
 from dashboard.headers import SAFE_METHODS
 from dashboard.site import Site, SiteDep, whole_site
 from tournament import tokens
-from tournament.models_people import InviteKind
 from tournament.people import Identity
 from tournament.store import NotFound, StoreError
 from tournament.tokens import Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 router = APIRouter()
 
@@ -41,12 +36,8 @@ MOST_KEYS = 20_000
 OPEN_NAMES = frozenset({"sign_in", "join", "take_invite", "api_join", "static", "set_theme", "healthz", "readyz"})
 """Addresses that a stranger needs to get in, and those that say nothing."""
 
-HEADINGS = {
-    None: "Join with a code",
-    InviteKind.CLAIM: "Claim this installation",
-    InviteKind.JOIN: "Join",
-    InviteKind.ACCOUNT: "Take over your account",
-}
+USELESS_TOKEN = "This token is not good for anything: it is mistyped, revoked or has ended."  # noqa: S105  # a sentence
+USELESS_CODE = "This code is not good for anything: it is mistyped, used up or has ended."
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -124,7 +115,7 @@ def _identified(request: Request) -> Identity | None:
     if kind.lower() == "bearer":
         found = checked(request, token, lambda: store.identify_token(token))
         if found is None:
-            raise HTTPException(401, "This token is not good for anything: it is mistyped, revoked or has ended.")
+            raise HTTPException(401, USELESS_TOKEN)
         return found
     key = request.cookies.get(cookie_name(request))
     return store.identify_session(key) if key else None
@@ -254,42 +245,15 @@ def open_session(request: Request, answer: Response, identity: Identity) -> None
     answer.set_cookie(cookie_name(request), key, httponly=True, secure=secure, samesite="lax")
 
 
-@dataclass(frozen=True, slots=True)
-class SignInPage:
-    """The form for a token."""
-
-    template: ClassVar[str] = "sign_in.html"
-    back: str
-    problem: str
-    claimed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class JoinPage:
-    """The form for a code and a name."""
-
-    template: ClassVar[str] = "join.html"
-    heading: str
-    code: str
-    kind: str
-    name: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class TokenPage:
-    """A token, shown this once."""
-
-    template: ClassVar[str] = "token.html"
-    name: str
-    token: str
-    base: str
+def _sign_in_page(request: Request, site: Site, back: str, problem: str = "") -> Response:
+    values = {"back": own_path(back), "problem": problem, "claimed": site.store.has_organiser()}
+    return site.renderer.html(request, "sign_in.html", 422 if problem else 200, **values)
 
 
 @router.get("/sign-in", name="sign_in")
 def show_sign_in(request: Request, site: SiteDep, next: str = "/") -> Response:  # noqa: A002  # the address has it
     """Show the form for a token."""
-    return site.renderer.html(request, SignInPage(own_path(next), "", site.store.has_organiser()))
+    return _sign_in_page(request, site, next)
 
 
 @router.post("/sign-in", name="sign_in")
@@ -302,8 +266,7 @@ def sign_in(
     """Exchange a token for a session."""
     identity = checked(request, token, lambda: site.store.identify_token(token))
     if identity is None:
-        problem = "This token is not good for anything: it is mistyped, revoked or has ended."
-        return site.renderer.html(request, SignInPage(own_path(next), problem, site.store.has_organiser()), 422)
+        return _sign_in_page(request, site, next, USELESS_TOKEN)
     answer = RedirectResponse(own_path(next), 303)
     open_session(request, answer, identity)
     return answer
@@ -323,24 +286,22 @@ def sign_out(request: Request, site: SiteDep, everywhere: Annotated[str, Form()]
     return answer
 
 
+def _join_page(request: Request, site: Site, code: str, name: str = "", problem: str = "") -> Response:
+    found = site.store.find_invite(code) if code else None
+    if code and found is None:
+        problem = problem or USELESS_CODE
+    if found is not None and found.account_id is not None:
+        name = site.store.account(found.account_id).name
+    values = {"code": code, "kind": found.kind if found is not None else "", "name": name, "problem": problem}
+    status = 200 if not problem else 404 if found is None else 422
+    return site.renderer.html(request, "join.html", status, **values)
+
+
 @router.get("/join", name="join")
 @router.get("/join/{code}", name="join")
 def show_join(request: Request, site: SiteDep, code: str = "") -> Response:
     """Show the form for a code and a name."""
-    if not code:
-        return site.renderer.html(request, JoinPage(HEADINGS[None], "", "", "", ""))
-    return _join_page(request, site, code, "", "")
-
-
-def _join_page(request: Request, site: Site, code: str, name: str, problem: str) -> Response:
-    found = site.store.find_invite(code)
-    if found is None:
-        problem = problem or "This code is not good for anything: it is mistyped, used up or has ended."
-        return site.renderer.html(request, JoinPage(HEADINGS[None], code, "", name, problem), 404)
-    if found.kind is InviteKind.ACCOUNT and found.account_id is not None:
-        name = site.store.account(found.account_id).name
-    page = JoinPage(HEADINGS[found.kind], code, str(found.kind), name, problem)
-    return site.renderer.html(request, page, 422 if problem else 200)
+    return _join_page(request, site, code)
 
 
 @router.post("/join", name="take_invite")
@@ -353,9 +314,15 @@ def take_invite(
         identity = use_code(request, site, code, name, token)
     except (StoreError, ValueError) as error:
         return _join_page(request, site, code, name, str(error))
-    answer = site.renderer.html(request, TokenPage(identity.name, token.text, door_of(request).base(request)))
+    answer = token_page(request, site, identity.name, token)
     open_session(request, answer, identity)
     return answer
+
+
+def token_page(request: Request, site: Site, name: str, token: tokens.NewToken) -> Response:
+    """Show a new token, this once."""
+    base = door_of(request).base(request)
+    return site.renderer.html(request, "token.html", name=name, token=token.text, base=base)
 
 
 def use_code(request: Request, site: Site, code: str, name: str, token: tokens.NewToken) -> Identity:
@@ -374,5 +341,5 @@ def use_code(request: Request, site: Site, code: str, name: str, token: tokens.N
 
     identity = checked(request, code, look)
     if identity is None:
-        raise NotFound("this code is not good for anything: it is mistyped, used up or has ended")
+        raise NotFound(USELESS_CODE)
     return identity

@@ -1,18 +1,16 @@
 """The measures of the charts; Jinja macros draw them."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 BAR_WIDTH = 152.0
 CHART_WIDTH = 720.0
-CHART_HEIGHT = 300.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 128.0, 12.0, 30.0
+
+Point = tuple[float, float, float, float]
+"""x, value, and the low and high end of its interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,98 +33,58 @@ class Scale:
         return round(self.start + share * (self.stop - self.start), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """An interval on the shared scale of a table; an end that is open has no end mark."""
-
-    low: float
-    mid: float
-    high: float
-    centre: float
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The values of one line: x, value, low and high at each point."""
-
-    label: str
-    points: tuple[tuple[float, float, float, float], ...]
-
-    @property
-    def banded(self) -> bool:
-        """Whether it has a band of intervals around it."""
-        return any(low != high for _x, _value, low, high in self.points)
-
-
-@dataclass(frozen=True, slots=True)
-class LineChart:
-    """Lines over a common axis, each with the height of its label; ``mark`` is a value drawn as a line across."""
-
-    title: str
-    description: str
-    x_label: str
-    width: float
-    height: float
-    x: Scale
-    y: Scale
-    x_ticks: tuple[float, ...]
-    y_ticks: tuple[float, ...]
-    mark: float | None
-    lines: tuple[tuple[Line, float], ...]
-
-
-def tick_values(low: float, high: float, about: int) -> tuple[float, ...]:
+def tick_values(low: float, high: float, about: int) -> list[float]:
     """Give round numbers inside a range, near ``about`` of them.
 
     >>> tick_values(1432, 1610, 4)
-    (1450.0, 1500.0, 1550.0, 1600.0)
+    [1450.0, 1500.0, 1550.0, 1600.0]
     """
     raw = max((high - low) / about, 1e-6)
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * 0.8)
     indices = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-    return tuple(round(step * index, 6) for index in indices)
+    return [round(step * index, 6) for index in indices]
 
 
-def interval_scale(intervals: Sequence[tuple[float, float]]) -> Scale:
-    """Make the one scale on which all intervals of a table are drawn."""
-    low = min((interval[0] for interval in intervals), default=1400.0)
-    high = max((interval[1] for interval in intervals), default=1600.0)
-    return Scale(low, high, 6.0, BAR_WIDTH - 6.0)
+def interval_scale(rows: Iterable[Any]) -> Scale:
+    """Make the one scale on which the intervals of all rows of the standings are drawn."""
+    ends = [end for row in rows if row.matches for end in (row.low, row.rating, row.high) if end is not None]
+    return Scale(min(ends, default=1400.0), max(ends, default=1600.0), 6.0, BAR_WIDTH - 6.0)
 
 
-def line_chart(
-    title: str,
-    description: str,
-    x_label: str,
-    lines: Sequence[Line],
-    *,
-    mark: float | None = None,
-    height: float = CHART_HEIGHT,
-) -> LineChart | None:
-    """Lay out a chart over whole numbers; None if there is nothing to draw."""
-    drawn = [line for line in lines if line.points]
-    if not drawn:
-        return None
-    points = [point for line in drawn for point in line.points]
-    values = [value for point in points for value in point[1:]] + ([mark] if mark is not None else [])
-    pad = max(1.0, (max(values) - min(values)) * 0.04)
-    x = Scale(min(points)[0], max(points)[0], LEFT, CHART_WIDTH - RIGHT)
-    y = Scale(min(values) - pad, max(values) + pad, height - BOTTOM, TOP)
-    heights = _spread([y.at(line.points[-1][1]) for line in drawn], 15.0, TOP + 4, height - BOTTOM)
-    return LineChart(
-        title,
-        description,
-        x_label,
-        CHART_WIDTH,
-        height,
-        x,
-        y,
-        tuple(value for value in tick_values(x.low, x.high, 6) if value == int(value)) if x.high > x.low else (x.low,),
-        tick_values(y.low, y.high, 5),
-        mark,
-        tuple(zip(drawn, heights, strict=True)),
-    )
+class LineChart:
+    """Lines over whole numbers: their scales and ticks, and for each line its label, the label's height and its points.
+
+    ``mark`` is a value drawn as a line across.
+    """
+
+    def __init__(
+        self, lines: Sequence[tuple[str, Sequence[Point]]], mark: float | None = None, height: float = 300.0
+    ) -> None:
+        self.width, self.height, self.mark = CHART_WIDTH, height, mark
+        points = [point for _, line in lines for point in line]
+        values = [value for point in points for value in point[1:]] + ([mark] if mark is not None else [])
+        pad = max(1.0, (max(values) - min(values)) * 0.04)
+        self.x = Scale(min(points)[0], max(points)[0], LEFT, CHART_WIDTH - RIGHT)
+        self.y = Scale(min(values) - pad, max(values) + pad, height - BOTTOM, TOP)
+        self.x_ticks = [value for value in tick_values(self.x.low, self.x.high, 6) if value == int(value)]
+        self.y_ticks = tick_values(self.y.low, self.y.high, 5)
+        heights = _spread([self.y.at(line[-1][1]) for _, line in lines], 15.0, TOP + 4, height - BOTTOM)
+        self.lines = [(label, place, line) for (label, line), place in zip(lines, heights, strict=True)]
+
+
+def rating_chart(checkpoints: Sequence[int], lines: Iterable[Any]) -> LineChart | None:
+    """Chart the history of ratings, placement left out; None if there is nothing to draw."""
+    drawn: list[tuple[str, list[Point]]] = []
+    for line in lines:
+        points = [
+            (float(at), point.rating, point.low or point.rating, point.high or point.rating)
+            for at, point in zip(checkpoints, line.points, strict=True)
+            if not point.provisional
+        ]
+        if points:
+            drawn.append((f"{line.bot.name} v{line.bot.version}", points))
+    return LineChart(drawn) if drawn else None
 
 
 def _spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:

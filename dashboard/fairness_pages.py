@@ -9,37 +9,27 @@ import tempfile
 import threading
 import weakref
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import Final, cast
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import FileResponse, Response
 
-from dashboard.field import field_of
-from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef, row_id
-from tournament import seeds
+from dashboard.field import Field, field_of
+from dashboard.match_pages import VoidLine
+from dashboard.site import BotRef, Contest, ContestDep, SiteDep, TournamentRow, moment, shown
+from tournament import fairness, seeds
 from tournament.export import export_zip
-from tournament.fairness import (
-    FairMatch,
-    WorkerShare,
-    odd_pairs,
-    pair_counts,
-    results_digest,
-    seating_counts,
-    worker_shares,
-)
+from tournament.fairness import FairMatch, WorkerShare
 from tournament.models_contest import Verdict
 from tournament.results import comparisons
+from tournament.store import Store
 from tournament.store_cluster import COORDINATOR
 from tournament.store_contest import MatchRow
 from tournament.store_repeats import repeats
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.field import Field
-    from tournament.store import Store
+from tournament.store_tokens import info
 
 router = APIRouter()
 MOST_EXPORTS: Final = 4
@@ -65,27 +55,18 @@ class SeatShare:
 class OddPairLine:
     """Two bots at whose tables the third does unusually badly."""
 
-    one: BotRef
-    other: BotRef
+    first: BotRef
+    second: BotRef
     matches: int
     lost: float
     z: float
 
 
 @dataclass(frozen=True, slots=True)
-class VoidLine:
-    """A result that does not count any more, and why."""
-
-    match: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class FairnessPage:
     """Whether the tournament is fair, as far as numbers can tell."""
 
-    template: ClassVar[str] = "fairness.html"
-    tournament: TournamentRef
+    tournament: TournamentRow
     matches: int
     pair_count: int
     pairs: tuple[PairShare, ...]
@@ -102,41 +83,40 @@ class FairnessPage:
     results: str
 
 
-def fairness_page(site: Site, tournament_id: int) -> FairnessPage:
-    """Make the figures: what the page and the API show."""
-    contest = site.contest(tournament_id)
-    info, store = contest.info, site.store
-    rows = store.match_rows(info.id)
+def fairness_page(site: SiteDep, contest: ContestDep) -> FairnessPage:
+    """Give matches per pair, order of seats and worker, voids, and the digest of all results."""
+    about, store = contest.info, site.store
+    rows = store.match_rows(about.id)
     matches = _matches(contest, field_of(site, contest), rows)
-    voids = store.voids(info.id)
-    sitting = min(len(contest.entrants), info.rules.side_count)
-    seatings = seeds.seatings(info.rules, sitting) if sitting > 1 else ()
-    met = pair_counts(matches)
-    shown = {row.number for row in rows}
-    again = [each for each in repeats(store, info.id) if each.number in shown]
+    voids = store.voids(about.id)
+    sitting = min(len(contest.entrants), about.rules.side_count)
+    seatings = seeds.seatings(about.rules, sitting) if sitting > 1 else ()
+    met = Counter(fairness.pair_counts(matches).values())
+    public = {row.number for row in rows}
+    again = [each for each in repeats(store, about.id) if each.number in public]
     marked = {each.entrant for each in again if each.verdict is Verdict.NOT_REPEATABLE and each.entrant is not None}
     return FairnessPage(
         tournament=contest.ref,
         matches=len(matches),
         pair_count=math.comb(len(contest.entrants), 2),
-        pairs=tuple(PairShare(*each) for each in sorted(Counter(met.values()).items())),
+        pairs=tuple(PairShare(*each) for each in sorted(met.items())),
         seats=tuple(
             SeatShare(" ".join("abc"[place] for place in seats), count)
-            for seats, count in seating_counts(matches, seatings).items()
+            for seats, count in fairness.seating_counts(matches, seatings).items()
         ),
-        workers=worker_shares(matches, [void.worker or "" for void in voids]),
-        voids=tuple(VoidLine(void.number, void.reason) for void in voids),
+        workers=fairness.worker_shares(matches, [void.worker or "" for void in voids]),
+        voids=tuple(info(VoidLine, void, voided_at=moment(void.voided_at)) for void in voids),
         odd=tuple(
-            OddPairLine(contest.bot(each.first), contest.bot(each.second), each.matches, each.lost, each.z)
-            for each in odd_pairs(matches)
+            info(OddPairLine, pair, first=contest.bot(pair.first), second=contest.bot(pair.second))
+            for pair in fairness.odd_pairs(matches)
         ),
         three=sitting == 3,
         repeated=len(again),
         repeated_elsewhere=sum(not each.repeated_by.startswith(COORDINATOR) for each in again),
-        not_repeatable=tuple(contest.bot(position) for position in sorted(marked)),
-        commitment=info.commitment,
-        secret=info.secret if info.secret_is_out else None,
-        results=results_digest(store.game_digests(info.id)),
+        not_repeatable=tuple(map(contest.bot, sorted(marked))),
+        commitment=about.commitment,
+        secret=about.secret if about.secret_is_out else None,
+        results=fairness.results_digest(store.game_digests(about.id)),
     )
 
 
@@ -154,12 +134,6 @@ def _matches(contest: Contest, field: Field, rows: Sequence[MatchRow]) -> list[F
     return found
 
 
-@router.get("/tournaments/{tournament_id}/fairness", name="fairness")
-def show_fairness(request: Request, site: SiteDep, tournament_id: int) -> Response:
-    """Show the figures."""
-    return site.renderer.html(request, fairness_page(site, tournament_id))
-
-
 class Exports:
     """The archives that were asked for last, each made once: all games are played again for it."""
 
@@ -170,8 +144,8 @@ class Exports:
 
     def of(self, contest: Contest, store: Store) -> Path | None:
         """Give a tournament's archive as it is now; None while one is being made for somebody else."""
-        info = contest.info
-        state = info.id, info.last_order, info.last_void_order, info.finished_at, contest.entrants
+        about = contest.info
+        state = about.id, about.last_order, about.last_void_order, about.finished_at, contest.entrants
         if state in self._made:
             return self._made[state]
         if not self._making.acquire(blocking=False):
@@ -182,7 +156,7 @@ class Exports:
                 weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             path = self._folder / f"{secrets.token_hex(8)}.zip"
             with path.open("wb") as file:
-                export_zip(store, info.id, file)
+                export_zip(store, about.id, file)
             self._made[state] = path
             for oldest in list(self._made)[:-MOST_EXPORTS]:
                 self._made.pop(oldest).unlink()
@@ -192,12 +166,14 @@ class Exports:
 
 
 @router.get("/tournaments/{tournament_id}/export.zip", name="export")
-def show_export(request: Request, site: SiteDep, tournament_id: int) -> Response:
+def show_export(request: Request, site: SiteDep, contest: ContestDep) -> Response:
     """Give the public export of a tournament that has ended, for `tournament verify --tournament`."""
-    contest = site.contest(row_id(tournament_id))
     if not (contest.info.secret_is_out and contest.entrants):
         raise HTTPException(409, "The export is given out when the tournament has ended and nothing is held back.")
     path = cast("Exports", request.app.state.exports).of(contest, site.store)
     if path is None:
         raise HTTPException(503, "An export is being made: try again in a minute.", {"retry-after": "60"})
-    return FileResponse(path, media_type="application/zip", filename=f"tournament-{tournament_id}.zip")
+    return FileResponse(path, media_type="application/zip", filename=f"tournament-{contest.info.id}.zip")
+
+
+router.add_api_route("/tournaments/{tournament_id}/fairness", shown(fairness_page, "fairness.html"), name="fairness")

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator  # FastAPI reads the handler's annotation
+from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.exc import SQLAlchemyError
 
-from dashboard.site import StreamSiteDep
-from tournament.store_values import Topic
-
-if TYPE_CHECKING:
-    from dashboard.site import Site
-    from tournament.store import Store
-    from tournament.store_values import EventInfo
+from dashboard.site import Site, StreamSiteDep
+from tournament.store import Store
+from tournament.store_values import EventInfo, Topic
 
 router = APIRouter()
 logger = logging.getLogger(__name__)

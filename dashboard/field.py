@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from dashboard.charts import Bar, interval_scale
+from dashboard.site import Contest, Site
 from tournament.schedule import games_per_match
 from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, rate
 from tournament.store_tokens import info
-
-if TYPE_CHECKING:
-    from dashboard.site import Contest, Site
-    from tournament.store_values import Figures
+from tournament.store_values import Figures
 
 CHECKPOINTS = 32  # at most so many points in a history
 MANY_BOTS = 60
@@ -35,6 +31,7 @@ class Field:
 class StandingRow:
     """A row of the standings as the page and the API show it; contracts and faults are counts."""
 
+    entrant: int
     rank: str
     rank_low: int
     rank_high: int
@@ -55,7 +52,6 @@ class StandingRow:
     contracts: int
     contracts_made: int
     faults: int
-    bar: Bar
 
     @property
     def plus_minus(self) -> str:
@@ -104,15 +100,10 @@ def cell_of(field: Field, one: int, other: int) -> Cell | None:
 
 def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[StandingRow, ...]:
     """Make the rows of the standings in their order: ranked bots, then the provisional ones."""
-    ends = [
-        (row.rating if row.low is None else row.low, row.rating if row.high is None else row.high)
-        for row in ladder.rows
-    ]
-    scale = interval_scale([pair for row, pair in zip(ladder.rows, ends, strict=True) if row.matches])
     rules = contest.info.rules
     per_match = games_per_match(rules, min(max(2, len(contest.entrants)), rules.side_count))
     rows = []
-    for row, (low, high) in zip(ladder.rows, ends, strict=True):
+    for row in ladder.rows:
         entrant, totals = contest.entrants[row.entrant], figures.totals[row.entrant]
         tally = totals.tally
         span = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
@@ -130,7 +121,6 @@ def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[
                 contracts=sum(tally.bids),
                 contracts_made=sum(tally.made),
                 faults=totals.faults,
-                bar=Bar(scale.at(low), scale.at(row.rating), scale.at(high), scale.at(1500.0)),
             )
         )
     return tuple(rows)

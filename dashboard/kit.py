@@ -1,23 +1,18 @@
 """The kit of a contest as a zip: this very package as a wheel, a starter bot, its test, the contest's options."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io
 import platform
 import tempfile
 import zipfile
+from collections.abc import Iterator, Sequence
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tournament.kit import write_kit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tournament.rules import Limits, Rules
+from tournament.kit import options_of, write_kit
+from tournament.rules import Limits, Rules
 
 PROJECT: Final = "smear-tournament"
 PACKAGES: Final = ("bots", "dashboard", "tournament", "workers")
@@ -32,9 +27,13 @@ The bots run on Python {python} there; any Python from 3.11 on will do at home.
 
     python3 -m venv .venv && . .venv/bin/activate
     pip install {wheel}
-    tournament check my_bot.py {options}
+    tournament check my_bot.py
     tournament join {base}/join/YOUR-CODE --name "Your name"    # once; keeps your token
     tournament submit my_bot.py --name my-bot
+
+It must play in every mode that is open there; `contest.json` holds the first of them:
+
+{modes}
 """
 
 
@@ -44,16 +43,16 @@ def house_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix("_bot.py") for name in files if name.endswith("_bot.py")))
 
 
-def kit_zip(rules: Rules, limits: Limits, base: str) -> bytes:
-    """Make the kit for a contest that is reached at ``base``."""
+def kit_zip(modes: Sequence[tuple[Rules, Limits]], base: str) -> bytes:
+    """Make the kit for the modes that are open on a site which is reached at ``base``."""
     wheel, content = wheel_of_this()
     with tempfile.TemporaryDirectory() as folder:
         kit = Path(folder, "smear-kit")
-        write_kit(kit, rules, limits)
-        readme = (kit / "README.md").read_text("utf-8")
-        options = readme.partition("tournament check my_bot.py ")[2].partition("`")[0]
-        start = START.format(python=platform.python_version(), wheel=wheel, base=base, options=options)
-        (kit / "README.md").write_text(readme + start, "utf-8")
+        write_kit(kit, *modes[0])
+        lines = "\n".join(f"- {rules.mode}: `{options_of(rules)}`" for rules, _ in modes)
+        start = START.format(python=platform.python_version(), wheel=wheel, base=base, modes=lines)
+        with (kit / "README.md").open("a", encoding="utf-8") as readme:
+            readme.write(start)
         (kit / wheel).write_bytes(content)
         return _zipped([(f"smear-kit/{file.name}", file.read_bytes()) for file in sorted(kit.iterdir())])
 

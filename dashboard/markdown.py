@@ -3,19 +3,14 @@
 Only files that ship with the project go through here, never anything that a contestant wrote.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 from markupsafe import Markup
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from markdown_it.renderer import RendererHTML
-    from markdown_it.token import Token
 
 PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
 

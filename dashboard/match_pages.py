@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from datetime import datetime
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, BeforeValidator, Field
 from starlette.responses import Response
 
-from dashboard.match_view import DealRow, deal_rows
 from dashboard.recorded import load_games, match_id, seating_names
-from dashboard.replay_words import FAULT_WORDS, result_words
-from dashboard.site import BotRef, Contest, SiteDep, TournamentRef, shown
+from dashboard.replay_steps import Document
+from dashboard.replay_words import result_words
+from dashboard.site import BotRef, Contest, SiteDep, TournamentRow, moment, shown
 from dashboard.web import csv_file, download, fraction
 from tournament import seeds
 from tournament.models import MatchState
 from tournament.replay import to_line
-from tournament.results import comparisons
+from tournament.results import comparisons, side_entrants
+from tournament.rules import Rules
 from tournament.store_tokens import info
-from tournament.store_values import MatchFilter
-
-if TYPE_CHECKING:
-    from tournament.store_values import MatchInfo
+from tournament.store_values import MatchFilter, MatchInfo
 
 PAGE = 50
 STATE_WORDS = {
@@ -47,28 +47,32 @@ class MatchRow:
     taken: tuple[float, ...]
     games: int
     faults: int
+    worker: str | None
+    attempt: int
+    started_at: datetime | None
     recorded_at: datetime | None
     play_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListFilter:
-    """The filters of a match list as the address has them."""
+class MatchQuery(BaseModel):
+    """Which matches are listed, as the address says it; `after` and `before` are numbers of matches."""
 
-    bot: str = ""
-    versus: str = ""
-    state: str = "finished"
-    round: int | None = None
+    tournament: int | None = None
+    bot: str = Field("", max_length=80)
+    versus: str = Field("", max_length=80)
+    state: Literal["finished", "running", "queued", "failed", "cancelled", "all"] = "finished"
+    round: Annotated[int | None, BeforeValidator(lambda text: text or None)] = None  # a form sends an empty field too
     faults: bool = False
+    after: int | None = None
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MatchList:
     """A page of matches; ``earlier`` and ``later`` are cursors, None at the ends."""
 
-    template: ClassVar[str] = "matches.html"
-    tournament: TournamentRef
-    filter: ListFilter
+    tournament: TournamentRow
+    filter: MatchQuery
     items: tuple[MatchRow, ...]
     total: int
     earlier: int | None
@@ -100,7 +104,6 @@ class MatchFault:
     seating: int
     seat: int
     kind: str
-    words: str
     deal: int
     attempt: int
     act: int
@@ -108,38 +111,54 @@ class MatchFault:
 
 @dataclass(frozen=True, slots=True)
 class VoidLine:
-    """A result that does not count any more."""
+    """A result that does not count any more, and why."""
 
-    voided_at: datetime
+    number: int
     reason: str
+    voided_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DealCell:
+    """What a deal brought in one seating: the change of score of each entrant, and the contract."""
+
+    seating: int
+    attempt: int
+    changes: tuple[int, ...]
+    bidder: int
+    bid: int
+    trump: str | None
+    made: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DealRow:
+    """A deal in all seatings; None where a game had ended before it or was cut off in it."""
+
+    deal: int
+    cells: tuple[DealCell | None, ...]
+    totals: tuple[int, ...]
+    swing: int
+    deciding: bool
 
 
 @dataclass(frozen=True, slots=True)
 class MatchPage:
     """One match."""
 
-    template: ClassVar[str] = "match.html"
-    tournament: TournamentRef
+    tournament: TournamentRow
     match: MatchRow
     key: str
     commitment: str
     seed: str | None
     secret: str | None
-    worker: str | None
-    attempt: int
     error: str | None
-    started_at: datetime | None
     columns: tuple[GameColumn, ...]
     deals: tuple[DealRow, ...]
     deciding: DealRow | None
     verified: int
     faults: tuple[MatchFault, ...]
     voids: tuple[VoidLine, ...]
-
-
-def moment(seconds: float | None) -> datetime | None:
-    """Turn a stored time into an aware one."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def taken(contest: Contest, match: MatchInfo) -> tuple[float, ...]:
@@ -163,55 +182,36 @@ def match_row(contest: Contest, match: MatchInfo) -> MatchRow:
         state=STATE_WORDS[match.state],
         bots=tuple(map(contest.bot, match.entrants)),
         taken=taken(contest, match),
+        started_at=moment(match.started_at),
         recorded_at=moment(match.recorded_at),
     )
 
 
-Round = Annotated[str, Query(alias="round", description="only matches of this round")]
-
-
-def list_filter(
-    bot: str = "", versus: str = "", state: str = "finished", round_number: Round = "", faults: bool = False
-) -> ListFilter:
-    """Read the filters of an address; what makes no sense means the default, since forms send empty fields too."""
-    state = state if state in ("all", *STATE_WORDS.values()) else "finished"
-    number = int(round_number) if round_number.isdecimal() and len(round_number) < 10 else None
-    return ListFilter(bot[:80], versus[:80], state, number, faults)
-
-
-def match_list(
-    site: SiteDep,
-    chosen: Annotated[ListFilter, Depends(list_filter)],
-    tournament: int | None = None,
-    after: int | None = None,
-    before: int | None = None,
-) -> MatchList:
+def match_list(site: SiteDep, query: Annotated[MatchQuery, Query()]) -> MatchList:
     """List matches in the order of the schedule, 50 at a time; `earlier` goes back as `before`, `later` as `after`."""
-    contest = site.contest(tournament)
-    named = [contest.find(name) for name in (chosen.bot, chosen.versus) if name]
+    contest = site.contest(query.tournament)
+    named = [contest.find(name) for name in (query.bot, query.versus) if name]
     found: list[MatchInfo] = []
     total = 0
     if None not in named:
         entrants = tuple(dict.fromkeys(position for position in named if position is not None))
-        state = next((state for state, word in STATE_WORDS.items() if word == chosen.state), None)
-        which = MatchFilter(entrants, state, chosen.round, chosen.faults)
-        found = site.store.matches(contest.info.id, which, after=after, before=before, limit=PAGE + 1)
+        state = next((state for state, word in STATE_WORDS.items() if word == query.state), None)
+        which = MatchFilter(entrants, state, query.round, query.faults)
+        found = site.store.matches(contest.info.id, which, after=query.after, before=query.before, limit=PAGE + 1)
         if which == MatchFilter(state=state):
             counts = site.store.counts(contest.info.id)
-            total = counts.planned if state is None else getattr(counts, chosen.state)
+            total = counts.planned if state is None else getattr(counts, query.state)
         else:
             total = site.store.count_matches(contest.info.id, which)
-    more = len(found) > PAGE
-    found = found[-PAGE:] if before is not None else found[:PAGE]
-    earlier = more if before is not None else after is not None
-    later = True if before is not None else more
+    back, more = query.before is not None, len(found) > PAGE
+    found = found[-PAGE:] if back else found[:PAGE]
     return MatchList(
         tournament=contest.ref,
-        filter=chosen,
+        filter=query,
         items=tuple(match_row(contest, match) for match in found),
         total=total,
-        earlier=found[0].number if found and earlier else None,
-        later=found[-1].number if found and later else None,
+        earlier=found[0].number if found and (more if back else query.after is not None) else None,
+        later=found[-1].number if found and (back or more) else None,
         bots=tuple(dict.fromkeys(entrant.name for entrant in contest.entrants)),
     )
 
@@ -235,7 +235,6 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
         commitment=about.commitment,
         seed=seeds.deal_seed(about.secret, match.key) if done else None,
         secret=about.secret if about.secret_is_out else None,
-        started_at=moment(match.started_at),
         columns=tuple(
             info(
                 GameColumn,
@@ -251,16 +250,67 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
         deals=deals,
         deciding=next((deal for deal in deals if deal.deciding), None),
         verified=sum(not game.problem for game in loaded.values()),
-        faults=tuple(
-            info(MatchFault, fault, bot=contest.bot(fault.entrant), words=FAULT_WORDS[fault.kind])
-            for fault in reversed(faults)
-        ),
+        faults=tuple(info(MatchFault, fault, bot=contest.bot(fault.entrant)) for fault in reversed(faults)),
         voids=tuple(
-            VoidLine(datetime.fromtimestamp(void.voided_at, UTC), void.reason)
+            info(VoidLine, void, voided_at=moment(void.voided_at))
             for void in site.store.voids(about.id)
             if void.match_id == match.id
         ),
     )
+
+
+def deal_rows(
+    rules: Rules, entrant_count: int, documents: Mapping[int, Document], winner: int | None = None
+) -> tuple[DealRow, ...]:
+    """Compare the deals of a match's games.
+
+    Args:
+        rules: the rules of the games.
+        entrant_count: how many entrants the match has.
+        documents: the replay document of each seating that is at hand.
+        winner: the entrant that took most of the match, None if several did.
+
+    Returns:
+        One row per deal. Its swing is what the winner gained on the best of the others over all seatings, without a
+        winner the distance between best and worst; the first deal with the largest decided the match, if it is any.
+    """
+    all_seatings = seeds.seatings(rules, entrant_count)
+    columns: list[dict[int, DealCell]] = []
+    for seating, seats in enumerate(all_seatings, start=1):
+        document = documents.get(seating)
+        columns.append(_cells(rules, seats, seating, document, entrant_count) if document else {})
+    last = max((deal for column in columns for deal in column), default=0)
+    rows = []
+    for deal in range(1, last + 1):
+        cells = tuple(column.get(deal) for column in columns)
+        totals = tuple(sum(cell.changes[entrant] for cell in cells if cell) for entrant in range(entrant_count))
+        others = [total for entrant, total in enumerate(totals) if entrant != winner]
+        swing = max(totals) - min(totals) if winner is None else totals[winner] - max(others)
+        rows.append((deal, cells, totals, swing))
+    largest = max((row[3] for row in rows), default=0)
+    decided = next((row[0] for row in rows if row[3] == largest > 0), None)
+    return tuple(DealRow(*row, deciding=row[0] == decided) for row in rows)
+
+
+def _cells(
+    rules: Rules, seats: Sequence[int], seating: int, document: Document, entrant_count: int
+) -> dict[int, DealCell]:
+    owners = side_entrants(rules, seats)
+    before = [0] * rules.side_count
+    cells = {}
+    for entry in document["deals"]:
+        if "scores" not in entry:
+            continue
+        changes = [0] * entrant_count
+        for side, (new, old) in enumerate(zip(entry["scores"], before, strict=True)):
+            changes[owners[side]] += new - old
+        bidding = rules.side_of(entry["bidder"])
+        made = list(entry["points"].values()).count(bidding) >= entry["bid"]
+        cells[entry["deal"]] = DealCell(
+            seating, entry["attempt"], tuple(changes), seats[entry["bidder"]], entry["bid"], entry["trump"], made
+        )
+        before = entry["scores"]
+    return cells
 
 
 def matches_csv(listed: Annotated[MatchList, Depends(match_list)]) -> Response:
@@ -272,7 +322,7 @@ def matches_csv(listed: Annotated[MatchList, Depends(match_list)]) -> Response:
             row.round,
             row.state,
             " ".join(f"{bot.name}:{bot.version}" for bot in row.bots),
-            " ".join(fraction(points) for points in row.taken),
+            " ".join(map(fraction, row.taken)),
             row.games,
             row.faults,
             row.recorded_at and row.recorded_at.isoformat(),
@@ -289,7 +339,7 @@ def match_documents(site: SiteDep, match_id: str) -> Response:
     return download(lines, f"match-{match_id}.jsonl", "application/jsonl")
 
 
-router.add_api_route("/matches", shown(match_list), name="matches")
+router.add_api_route("/matches", shown(match_list, "matches.html"), name="matches")
 router.add_api_route("/matches.csv", matches_csv, name="matches_csv")
 router.add_api_route("/matches/{match_id}.jsonl", match_documents, name="match_documents")
-router.add_api_route("/matches/{match_id}", shown(match_page), name="match")
+router.add_api_route("/matches/{match_id}", shown(match_page, "match.html"), name="match")

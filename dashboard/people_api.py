@@ -1,15 +1,12 @@
 """The API for those who take part: join, who am I, submit and read verdicts. Changes want a bearer token."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request
 
-from dashboard.account_pages import change_own_bot
-from dashboard.api import PROBLEM_ANSWERS, TaggedRoute
+from dashboard.api import TaggedRoute, problems
 from dashboard.auth import SubmitterDep, VisitorDep, use_code
 from dashboard.problems import typed
 from dashboard.site import Site, SiteDep
@@ -18,25 +15,6 @@ from tournament import tokens
 from tournament.models_people import OPEN_STATES
 from tournament.people import SubmissionInfo
 from tournament.store_tokens import info
-
-PROBLEM = PROBLEM_ANSWERS[404]["content"]
-WORDS = {
-    400: "the body cannot be read",
-    401: "no token, or one that is not good for anything",
-    403: "the token does not allow that",
-    404: "there is no such thing, or it is not yours",
-    409: "something that is there is in the way",
-    413: "the body is too large",
-    422: "a parameter makes no sense",
-    429: "a quota is used up; `Retry-After` says for how long",
-    503: "busy; `Retry-After` says for how long",
-}
-
-
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors of an operation."""
-    return {status: {"description": WORDS[status], "content": PROBLEM} for status in statuses}
-
 
 router = APIRouter(
     prefix="/api/v1",
@@ -210,9 +188,3 @@ def get_probe(site: SiteDep, visitor: VisitorDep, submission_id: int, number: in
     """Give the replay document of a probe, by its number from 1."""
     visible_submission(site, visitor, submission_id)
     return site.store.probe(submission_id, number)
-
-
-@router.post("/bots/{name}/{act}", status_code=204, responses=problems(403, 404, 409, 422))
-def post_bot_act(site: SiteDep, visitor: SubmitterDep, name: str, act: str) -> None:
-    """Withdraw one of one's own bots, let it return, or make it the one that enters."""
-    change_own_bot(site, visitor, name, act)

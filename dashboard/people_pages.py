@@ -1,67 +1,27 @@
 """The organiser's page about people: join links, accounts, settings of the site, the queue of checks, the audit log."""
 
-from __future__ import annotations
-
 import os
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
+from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Form, HTTPException, Request
 from markupsafe import Markup
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from dashboard.auth import OrganiserDep, door_of
 from dashboard.problems import typed
-from dashboard.site import Site, SiteDep, row_id
-from dashboard.web import csv_text, download
+from dashboard.site import Site, SiteDep
+from dashboard.web import csv_file
 from tournament import tokens
 from tournament.models_people import InviteKind
-from tournament.people import SiteOptions, names_of
+from tournament.people import AccountInfo, SiteOptions, names_of
 from tournament.store import WrongState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tournament.people import AccountInfo, AuditLine, BotInfo, InviteInfo, SubmissionInfo
 
 router = APIRouter()
 HOUR_S = 3600.0
 MAX_CAP = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class PeoplePage:
-    """All that an organiser needs to know about people."""
-
-    template: ClassVar[str] = "people.html"
-    accounts: tuple[AccountInfo, ...]
-    invites: tuple[InviteInfo, ...]
-    bots: tuple[BotInfo, ...]
-    submissions: tuple[SubmissionInfo, ...]
-    waiting: int
-    wait_s: float
-    options: dict[str, int]
-    audit: tuple[AuditLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkPage:
-    """A link to pass on, shown this once, with its picture for a projector."""
-
-    template: ClassVar[str] = "link.html"
-    link: str
-    words: str
-    picture: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class ErasePage:
-    """What erasing an account does, before it is done."""
-
-    template: ClassVar[str] = "erase.html"
-    account: AccountInfo
-    problem: str
 
 
 @router.get("/admin/people", name="people")
@@ -69,10 +29,18 @@ def show_people(request: Request, site: SiteDep, _: OrganiserDep) -> Response:
     """Show accounts, codes, settings, checks and the audit log."""
     store = site.store
     waiting, wait_s = store.waiting()
-    accounts, invites, bots = tuple(store.accounts()), tuple(store.invites()), tuple(store.bots())
-    submissions, log = tuple(store.submissions(limit=20)), tuple(store.audit_log())
-    page = PeoplePage(accounts, invites, bots, submissions, waiting, wait_s, asdict(store.options()), log)
-    return site.renderer.html(request, page)
+    return site.renderer.html(
+        request,
+        "people.html",
+        accounts=store.accounts(),
+        invites=store.invites(),
+        bots=store.bots(),
+        submissions=store.submissions(limit=20),
+        waiting=waiting,
+        wait_s=wait_s,
+        options=asdict(store.options()),
+        audit=store.audit_log(),
+    )
 
 
 @router.post("/admin/join-links", name="add_join_link")
@@ -94,7 +62,7 @@ def add_join_link(
 def end_join_link(site: SiteDep, visitor: OrganiserDep, code_hash: str) -> Response:
     """End a link early."""
     site.store.end_invite(code_hash, by=visitor.account_id)
-    return _back(site)
+    return site.renderer.lead_to("people")
 
 
 @router.post("/admin/accounts", name="add_accounts")
@@ -110,7 +78,7 @@ def add_accounts(
     base = door_of(request).base(request)
     codes = (site.store.hand_over(account, by=visitor.account_id) for account in made)
     rows = [(name, f"{base}/join/{code}") for name, code in zip(listed, codes, strict=True)]
-    return download(csv_text(("name", "link"), rows), "claim-links.csv", "text/csv; charset=utf-8")
+    return csv_file("claim-links.csv", ("name", "link"), rows)
 
 
 @router.post("/admin/accounts/{account_id}/replace", name="replace_tokens")
@@ -132,13 +100,13 @@ def rename_account(
     _account(site, account_id)
     with typed():
         site.store.rename(account_id, name, by=visitor.account_id)
-    return _back(site)
+    return site.renderer.lead_to("people")
 
 
 @router.get("/admin/accounts/{account_id}/erase", name="erase_account")
 def show_erase(request: Request, site: SiteDep, _: OrganiserDep, account_id: int) -> Response:
     """Say what erasing does, and ask."""
-    return site.renderer.html(request, ErasePage(_account(site, account_id), ""))
+    return site.renderer.html(request, "erase.html", account=_account(site, account_id), problem="")
 
 
 @router.post("/admin/accounts/{account_id}/erase", name="erase_account")
@@ -148,8 +116,8 @@ def erase_account(request: Request, site: SiteDep, visitor: OrganiserDep, accoun
     try:
         site.store.erase(account_id, by=visitor.account_id)
     except WrongState as error:
-        return site.renderer.html(request, ErasePage(account, str(error)), 409)
-    return _back(site)
+        return site.renderer.html(request, "erase.html", 409, account=account, problem=str(error))
+    return site.renderer.lead_to("people")
 
 
 @router.post("/admin/bots/{name}/disable", name="disable_bot")
@@ -159,7 +127,7 @@ def disable_bot(site: SiteDep, visitor: OrganiserDep, name: str, reason: Annotat
     if not found:
         raise HTTPException(404, "There is no such bot.")
     site.store.disable(found[0].id, reason.strip()[:400] or None, by=visitor.account_id)
-    return _back(site)
+    return site.renderer.lead_to("people")
 
 
 @router.post("/admin/options", name="set_options")
@@ -178,11 +146,11 @@ async def set_options(request: Request, site: SiteDep, visitor: OrganiserDep) ->
     with typed():
         options = replace(SiteOptions(), **given)
     site.store.set_options(options, by=visitor.account_id)
-    return _back(site)
+    return site.renderer.lead_to("people")
 
 
 def _account(site: Site, account_id: int) -> AccountInfo:
-    found = site.store.account(row_id(account_id))
+    found = site.store.account(account_id)
     if found.erased_at is not None:
         raise HTTPException(404, "This account was erased.")
     return found
@@ -190,7 +158,7 @@ def _account(site: Site, account_id: int) -> AccountInfo:
 
 def _link_page(request: Request, site: Site, code: str, words: str) -> Response:
     link = f"{door_of(request).base(request)}/join/{code}"
-    return site.renderer.html(request, LinkPage(link, words, qr_picture(link)))
+    return site.renderer.html(request, "link.html", link=link, words=words, picture=qr_picture(link))
 
 
 def qr_picture(text: str) -> Markup:
@@ -208,7 +176,3 @@ def _squares(code: segno.QRCode) -> Iterator[str]:
         for x, dark in enumerate(row):
             if dark:
                 yield f"M{x} {y}h1v1h-1z"
-
-
-def _back(site: Site) -> Response:
-    return RedirectResponse(site.renderer.url_for("people"), 303)

@@ -1,27 +1,21 @@
 """Errors as answers: ``application/problem+json`` for programs, a page with a way on for people."""
 
-from __future__ import annotations
-
 import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
 
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from dashboard.site import whole_site
 from tournament.store import NotFound, StoreError, WrongState
 from tournament.store_people import NameTaken
 from tournament.store_submissions import QuotaReached
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fastapi import FastAPI, Request
-    from starlette.responses import Response
 
 TITLES = {
     400: "The request makes no sense",
@@ -51,17 +45,6 @@ class Problem:
     request_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemPage:
-    """A page that says what is wrong and what to try."""
-
-    template: ClassVar[str] = "problem.html"
-    status: int
-    heading: str
-    detail: str
-    request_id: str
-
-
 def problem_answer(request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Answer an error in the form that the asker reads: JSON under ``/api/v1``, else a page."""
     heading = TITLES.get(status, "The request failed")
@@ -71,8 +54,8 @@ def problem_answer(request: Request, status: int, detail: str, headers: Mapping[
         kind = "urn:smear-tournament:" + heading.lower().replace(" ", "-")
         problem = Problem(kind, heading, status, detail, path, request_id)
         return JSONResponse(asdict(problem), status, headers, media_type=PROBLEM_MEDIA_TYPE)
-    page = ProblemPage(status, heading, detail, request_id)
-    answer = whole_site(request).renderer.html(request, page, status)
+    page = {"status": status, "heading": heading, "detail": detail, "request_id": request_id}
+    answer = whole_site(request).renderer.html(request, "problem.html", status, **page)
     answer.headers.update(headers or {})
     return answer
 
@@ -116,11 +99,16 @@ def install_problems(app: FastAPI) -> None:
         detail = error.detail
         if error.status_code == 404 and detail == "Not Found":
             detail = "No page has this address. The links above lead everywhere."
+        if error.status_code == 400 and detail.startswith("Part exceeded"):  # Starlette's word for a long text field
+            return problem_answer(request, 413, "Text can be pasted up to 1 MiB: hand in longer text as a file.")
         return problem_answer(request, error.status_code, detail, error.headers)
 
     @app.exception_handler(RequestValidationError)
     def malformed(request: Request, error: RequestValidationError) -> Response:
-        parts = [f"{'.'.join(str(step) for step in part['loc'][1:])}: {part['msg']}" for part in error.errors()]
+        parts = []
+        for part in error.errors():
+            given = f" is {part['input']!r:.60}" if isinstance(part["input"], str) else ""
+            parts.append(f"{'.'.join(str(step) for step in part['loc'][1:])}{given}: {part['msg']}")
         return problem_answer(request, 422, "; ".join(parts))
 
     # A number in an address that no database holds: SQLite's driver says the first, PostgreSQL's the second.

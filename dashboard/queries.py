@@ -1,24 +1,17 @@
 """The few reads that only pages need, beside those of the store; each is one statement, whatever the data."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlalchemy import func, or_, select
 
+from dashboard.site import Contest
 from tournament import seeds
 from tournament.models import MatchState
 from tournament.results import Block, comparisons
+from tournament.store import Store
 from tournament.store_database import FAULT, GAME, MATCH
 from tournament.store_record import entrants_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.site import Contest
-    from tournament.store import Store
 
 SAMPLED_GAMES = 120  # enough for a 95th percentile of decision times; a game has hundreds of decisions
 TIMING = struct.Struct("<BI")
@@ -26,22 +19,21 @@ TIMING = struct.Struct("<BI")
 
 @dataclass(frozen=True, slots=True)
 class FaultGroup:
-    """Faults of one kind and message of one entrant."""
+    """Faults of one kind and message."""
 
-    entrant: int
     kind: str
     message: str
     count: int
 
 
-def fault_groups(store: Store, tournament_id: int, entrants: Sequence[int]) -> tuple[FaultGroup, ...]:
-    """Group the faults of some entrants, newest entrant first, most frequent first."""
-    keys = (FAULT.c.entrant, FAULT.c.kind, FAULT.c.message)
+def fault_groups(store: Store, tournament_id: int, entrant: int) -> tuple[FaultGroup, ...]:
+    """Group the faults of an entrant, most frequent first."""
+    keys = (FAULT.c.kind, FAULT.c.message)
     query = (
         select(*keys, func.count())
-        .where(FAULT.c.tournament_id == tournament_id, FAULT.c.entrant.in_(entrants))
+        .where(FAULT.c.tournament_id == tournament_id, FAULT.c.entrant == entrant)
         .group_by(*keys)
-        .order_by(FAULT.c.entrant.desc(), func.count().desc(), FAULT.c.message)
+        .order_by(func.count().desc(), FAULT.c.message)
         .limit(50)
     )
     with store.read() as conn:

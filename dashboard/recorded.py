@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from fastapi import HTTPException
 
-from dashboard.charts import Line, LineChart, line_chart
+from dashboard.charts import LineChart
 from dashboard.queries import TIMING
 from dashboard.replay_steps import Document, StepKind, steps_of
 from dashboard.replay_words import side_names
+from dashboard.site import Contest, Site
 from tournament.models import MatchState
 from tournament.replay import GameRecord, ReplayError, document
 from tournament.seeds import seatings
-
-if TYPE_CHECKING:
-    from dashboard.site import Contest, Site
-    from tournament.store_values import MatchInfo
+from tournament.store_values import MatchInfo
 
 
 @dataclass(frozen=True)
@@ -115,8 +112,7 @@ def score_chart(document: Document) -> LineChart | None:
         return None
     zero = [(0.0, 0.0, 0.0, 0.0)]
     lines = [
-        Line(name, tuple(zero + [(deal, scores[side], scores[side], scores[side]) for deal, scores in scored]))
+        (name, zero + [(deal, scores[side], scores[side], scores[side]) for deal, scores in scored])
         for side, name in enumerate(side_names(document))
     ]
-    target = document["rules"]["target"]
-    return line_chart("Scores", f"Scores after each deal; target {target}.", "deal", lines, mark=target, height=190.0)
+    return LineChart(lines, mark=document["rules"]["target"], height=190.0)

@@ -1,14 +1,10 @@
 """Addresses inside a game, and where each control and key of the replay leads."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dashboard.replay_steps import DECISIONS, Document, Step, StepKind, faults_of, steps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)

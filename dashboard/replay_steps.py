@@ -4,20 +4,14 @@ A step is the deal itself, a bid, the bidder taking cards, its discards, a card,
 deal, or a fault. The rules engine plays the deal again, so what was legal at a step is the engine's word.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tournament.cards import INDEX, PIPS, TEXTS
-from tournament.deal import Deal, Phase
+from tournament.deal import Action, Deal, Phase
 from tournament.rules import GameName, High, Rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tournament.deal import Action
 
 Document = dict[str, Any]
 

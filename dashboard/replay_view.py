@@ -6,12 +6,11 @@ all, so that they cannot be in the markup.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from dashboard.replay_jumps import Jump, Place, deal_position, jumps_of
+from dashboard.replay_jumps import Place, deal_position, jumps_of
 from dashboard.replay_steps import (
     DECISIONS,
     Document,
@@ -26,12 +25,8 @@ from dashboard.replay_steps import (
 )
 from dashboard.replay_words import bot_names, needs_words, point_words, sentence, side_names
 from tournament.cards import PIPS, TEXTS
+from tournament.deal import Deal
 from tournament.rules import Rules, Win
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tournament.deal import Deal, Trick
 
 Times = Mapping[tuple[int, int, int], int]
 """Microseconds of decisions by deal, attempt and act."""
@@ -51,41 +46,6 @@ class CardView:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatView:
-    """One seat at the table."""
-
-    seat: int
-    name: str
-    side: str
-    position: str
-    cards: tuple[CardView, ...]
-    dealer: bool
-    to_act: bool
-    acted: bool
-    house: bool
-    bid: str
-
-
-@dataclass(frozen=True, slots=True)
-class TableCard:
-    """A card on the table and who played it; the first was led."""
-
-    seat: int
-    position: str
-    card: CardView
-    wins: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TrickView:
-    """A complete trick."""
-
-    plays: tuple[tuple[int, str], ...]
-    winner: int
-    pips: int
-
-
-@dataclass(frozen=True, slots=True)
 class StepLink:
     """One step in the strip and in the table of steps; ``token`` is empty where the view may not know it.
 
@@ -98,113 +58,82 @@ class StepLink:
     token: str
     legal_count: int | None
     act: int | None
-    warning: bool
     ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DealLink:
-    """A deal of the game; score after it per side, empty while unknown."""
+class StepView:
+    """Everything that the replay's template shows of one step; a step out of range is clamped.
 
-    deal: int
-    attempt: int
-    scores: tuple[int, ...]
-    bid: str
-    faulty: bool
+    Raises:
+        LookupError: the game has no such deal.
+    """
 
+    def __init__(self, document: Document, place: Place, times: Times = NO_TIMES) -> None:
+        position = deal_position(document, place.deal, place.attempt)
+        if position is None:
+            raise LookupError(f"no deal {place.deal}, attempt {place.attempt}")
+        steps = steps_of(document, position)
+        place = replace(place, step=max(0, min(place.step, len(steps) - 1)))
+        step = steps[place.step]
+        deal, rules, players = step.deal, step.deal.rules, step.deal.rules.players
+        following = next((later for later in steps[place.step + 1 :] if later.kind in DECISIONS), None)
+        ended = step.kind is StepKind.SCORE
+        entries = document["deals"]
+        before = _scores_before(document, position)
+        after = entries[position].get("scores") if ended else None
+        knows_discards = place.view in (None, deal.bidder)
 
-@dataclass(frozen=True, slots=True)
-class GameView:
-    """Everything that the replay template shows of one step."""
-
-    place: Place
-    last_step: int
-    players: int
-    sentence: str
-    seats: tuple[SeatView, ...]
-    table: tuple[TableCard, ...]
-    trump: str | None
-    led: str | None
-    undealt: tuple[str, ...]
-    taken: tuple[str, ...]
-    discards: tuple[str, ...]
-    contract: str
-    needs: str
-    points: tuple[Point, ...]
-    sides: tuple[str, ...]
-    pips: tuple[int, ...]
-    scores: tuple[int, ...]
-    tricks: tuple[TrickView, ...]
-    strip: tuple[StepLink, ...]
-    deals: tuple[DealLink, ...]
-    jumps: tuple[Jump, ...]
-    legal_words: str
-    must_bid: tuple[str, ...]
-    target: int
-
-
-def game_view(document: Document, place: Place, times: Times = NO_TIMES) -> GameView | None:
-    """Make the view of a place; a step out of range is clamped, an unknown deal gives None."""
-    position = deal_position(document, place.deal, place.attempt)
-    if position is None:
-        return None
-    steps = steps_of(document, position)
-    place = replace(place, step=max(0, min(place.step, len(steps) - 1)))
-    step = steps[place.step]
-    rules = step.deal.rules
-    open_cards = place.view is None
-    knows_discards = open_cards or place.view == step.deal.bidder
-    pips = pips_at(step, knows_discards)
-    points = _points(document, position, step, pips)
-    before = _scores_before(document, position)
-    after = document["deals"][position].get("scores") if step.kind is StepKind.SCORE else None
-    sides = side_names(document)
-    faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
-    return GameView(
-        place=place,
-        last_step=len(steps) - 1,
-        players=rules.players,
-        sentence=sentence(document, step, place, before, after),
-        seats=tuple(_seat(document, steps, place, offset) for offset in range(rules.players)),
-        table=tuple(
-            TableCard(
+        self.place, self.last_step, self.players = place, len(steps) - 1, players
+        self.sentence = sentence(document, step, place, before, after)
+        self.names, self.sides = bot_names(document), side_names(document)
+        self.dealer, self.house = deal.dealer, step.house
+        self.bids = {(deal.dealer + 1 + turn) % players: bid for turn, bid in enumerate(deal.bids)}
+        self.acted = step.seat if step.kind in DECISIONS else None
+        self.to_act = following.seat if following is not None and not ended else None
+        # From the seat whose view it is, to the left.
+        south = place.view or 0
+        places = {(south + offset) % players: where for offset, where in enumerate(POSITIONS[players])}
+        self.seats = [
+            (seat, where, _hand(steps[0].deal, step, seat, place.view in (None, seat)))
+            for seat, where in places.items()
+        ]
+        self.table = [
+            (
                 seat,
-                POSITIONS[rules.players][(seat - (place.view or 0)) % rules.players],
-                CardView(TEXTS[card], trump=step.deal.trump == card // 13),
-                wins=step.kind is StepKind.TRICK and seat == step.seat,
+                places[seat],
+                CardView(TEXTS[card], trump=deal.trump == card // 13),
+                step.kind is StepKind.TRICK and seat == step.seat,
             )
             for seat, card in step.table
-        ),
-        trump="CDHS"[step.deal.trump] if step.deal.trump >= 0 else None,
-        led="CDHS"[step.table[0][1] // 13] if step.table else None,
-        undealt=tuple(TEXTS[card] for card in step.deal.undealt) if open_cards else (),
-        taken=tuple(TEXTS[card] for card in step.deal.taken) if knows_discards else (),
-        discards=tuple(TEXTS[card] for card in step.deal.discards) if knows_discards else (),
-        contract=_contract(document, step),
-        needs=needs_words(step, points),
-        points=tuple(replace(point, words=point_words(document, step, point)) for point in points),
-        sides=sides,
-        pips=tuple(pips),
-        scores=tuple(after or before),
-        tricks=tuple(_trick(trick) for trick in step.deal.tricks[: step.tricks]),
-        strip=tuple(_link(each, index, place, times) for index, each in enumerate(steps)),
-        deals=tuple(
-            DealLink(
-                entry["deal"],
-                entry["attempt"],
-                tuple(entry.get("scores", ())),
-                "" if entry["bidder"] is None else f"{entry['bidder']}:{entry['bid']}",
-                (entry["deal"], entry["attempt"]) in faulty,
+        ]
+        self.trump = "CDHS"[deal.trump] if deal.trump >= 0 else None
+        self.led = "CDHS"[step.table[0][1] // 13] if step.table else None
+        self.undealt = [TEXTS[card] for card in deal.undealt] if place.view is None else []
+        self.taken = [TEXTS[card] for card in deal.taken] if knows_discards else []
+        self.discards = [TEXTS[card] for card in deal.discards] if knows_discards else []
+        self.pips = pips_at(step, knows_discards)
+        points = _points(document, position, step, self.pips)
+        self.points = [replace(point, words=point_words(document, step, point)) for point in points]
+        self.contract, self.needs = _contract(document, step), needs_words(step, points)
+        self.scores, self.target = after or before, rules.target
+        self.must_bid = [
+            name
+            for name, score in zip(self.sides, before, strict=True)
+            if score >= rules.target and rules.win is Win.BID_AT_TARGET
+        ]
+        self.tricks = [
+            (
+                [((trick.leader + turn) % players, TEXTS[card]) for turn, card in enumerate(trick.cards)],
+                trick.winner,
+                sum(PIPS[card] for card in trick.cards),
             )
-            for entry in document["deals"]
-        ),
-        jumps=jumps_of(document, position, steps, place),
-        legal_words=_legal_words(step, place.view),
-        must_bid=tuple(
-            sides[side] for side, score in enumerate(before) if score >= rules.target and rules.win is Win.BID_AT_TARGET
-        ),
-        target=rules.target,
-    )
+            for trick in deal.tricks[: step.tricks]
+        ]
+        self.strip = [_link(each, index, place, times) for index, each in enumerate(steps)]
+        self.deals = entries
+        self.faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
+        self.jumps = jumps_of(document, position, steps, place)
+        self.legal_words = _legal_words(step, place.view)
 
 
 def _points(document: Document, position: int, step: Step, pips: Sequence[int]) -> tuple[Point, ...]:
@@ -220,29 +149,6 @@ def _scores_before(document: Document, position: int) -> list[int]:
         if entry.get("scores"):
             return list(entry["scores"])
     return [0] * Rules.from_dict(document["rules"]).side_count
-
-
-def _seat(document: Document, steps: Sequence[Step], place: Place, offset: int) -> SeatView:
-    step = steps[place.step]
-    deal = step.deal
-    players = deal.rules.players
-    south = place.view or 0
-    seat = (south + offset) % players
-    open_cards = place.view in (None, seat)
-    following = next((later for later in steps[place.step + 1 :] if later.kind in DECISIONS), None)
-    spoken = {(deal.dealer + 1 + turn) % players: bid for turn, bid in enumerate(deal.bids)}
-    return SeatView(
-        seat=seat,
-        name=bot_names(document)[seat],
-        side="AB"[seat % 2] if players == 4 else "",
-        position=POSITIONS[players][offset],
-        cards=tuple(_hand(steps[0].deal, step, seat, open_cards)),
-        dealer=seat == deal.dealer,
-        to_act=following is not None and following.seat == seat and step.kind is not StepKind.SCORE,
-        acted=step.kind in DECISIONS and step.seat == seat,
-        house=seat in step.house,
-        bid=("pass" if not spoken[seat] else str(spoken[seat])) if seat in spoken else "",
-    )
 
 
 def _hand(dealt: Deal, step: Step, seat: int, open_cards: bool) -> list[CardView]:
@@ -271,11 +177,6 @@ def _hand(dealt: Deal, step: Step, seat: int, open_cards: bool) -> list[CardView
     return views
 
 
-def _trick(trick: Trick) -> TrickView:
-    plays = (((trick.leader + offset) % len(trick.cards), TEXTS[card]) for offset, card in enumerate(trick.cards))
-    return TrickView(tuple(plays), trick.winner, sum(PIPS[card] for card in trick.cards))
-
-
 def _contract(document: Document, step: Step) -> str:
     deal = step.deal
     if deal.bidder < 0:
@@ -297,7 +198,6 @@ def _link(step: Step, index: int, place: Place, times: Times) -> StepLink:
         token=notation(step, visible=mine) if known else "",
         legal_count=len(step.legal) if decision and mine and known else None,
         act=step.before if decision else None,
-        warning=step.kind is StepKind.FAULT and known,
         ms=None if micros is None else micros / 1000,
     )
 

@@ -1,33 +1,13 @@
 """Steps, contracts and points of a replay in sentences, for readers and screen readers alike."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+from dashboard.replay_jumps import Place
 from dashboard.replay_steps import Document, Point, Step, StepKind
-from dashboard.web import SUIT_WORDS, card_words, number, signed
+from dashboard.web import FAULT_WORDS, SUIT_WORDS, card_words, number, signed
 from tournament.cards import PIPS, TEXTS
 from tournament.rules import GameName
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.replay_jumps import Place
-
-FAULT_WORDS = {
-    "load": "could not be loaded",
-    "exception": "raised an exception",
-    "exited": "ended its process",
-    "killed": "was killed by a signal",
-    "memory": "used too much memory",
-    "forbidden-call": "made a forbidden system call",
-    "timeout-cpu": "used too much processor time",
-    "timeout-wall": "did not answer in time",
-    "off-turn": "worked outside its turn",
-    "protocol": "broke the protocol",
-    "invalid": "answered something that is no action",
-    "illegal": "chose an action that the rules do not allow",
-}
 END_WORDS = {
     "target": "won by reaching the target",
     "bid_of_four": "won with a made bid of four",

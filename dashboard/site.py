@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse
 
-from tournament.store import NotFound
+from dashboard.web import Renderer
+from tournament.standings import Standing
+from tournament.store import NotFound, Store
 from tournament.store_public import holds
 from tournament.store_tokens import info
+from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from datetime import datetime
-
     from dashboard.feed import Feed
     from dashboard.field import Field
     from dashboard.recorded import LoadedGame
-    from dashboard.web import Page, Renderer
-    from tournament.standings import Standing
-    from tournament.store import Store
-    from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
 
 Value = TypeVar("Value")
 
@@ -67,13 +65,17 @@ class BotRef:
 
 
 @dataclass(frozen=True, slots=True)
-class TournamentRef:
-    """The tournament that a page is about."""
+class TournamentRow:
+    """A tournament in a list, or that a page is about."""
 
     id: int
     name: str
     state: str
     mode: str
+    rounds: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,9 @@ class Contest:
     entrants: tuple[EntrantInfo, ...]
 
     @property
-    def ref(self) -> TournamentRef:
+    def ref(self) -> TournamentRow:
         """Its name and state, for pages."""
-        return TournamentRef(self.info.id, self.info.name, str(self.info.state), self.info.rules.mode)
+        return tournament_row(self.info)
 
     def bot(self, position: int) -> BotRef:
         """Name an entrant."""
@@ -152,11 +154,15 @@ class Site:
             raise HTTPException(404, f"There is {error}.") from error
 
 
-def row_id(number: int) -> int:
-    """Give a number that may be a row's; 404 for one that no database holds."""
-    if not 0 < number < 1 << 53:
-        raise HTTPException(404, "There is nothing with such a number.")
-    return number
+def moment(seconds: float | None) -> datetime | None:
+    """Turn a stored time into an aware one."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def tournament_row(about: TournamentInfo) -> TournamentRow:
+    """Make the row of a tournament."""
+    times = {name: moment(getattr(about, name)) for name in ("created_at", "started_at", "finished_at")}
+    return info(TournamentRow, about, mode=about.rules.mode, state=str(about.state), **times)
 
 
 def whole_site(request: Request) -> Site:
@@ -185,10 +191,29 @@ StreamSiteDep = Annotated[Site, Depends(stream_site_of)]
 SiteDep = Annotated[Site, Depends(site_of)]
 
 
-def shown(make: Callable[..., Page]) -> Callable[..., HTMLResponse]:
+def contest_of_path(site: SiteDep, tournament_id: int) -> Contest:
+    """Read the tournament of a path."""
+    return site.contest(tournament_id)
+
+
+def contest_of_query(site: SiteDep, tournament: int | None = None) -> Contest:
+    """Read the tournament that a query names, by default the newest."""
+    return site.contest(tournament)
+
+
+ContestDep = Annotated[Contest, Depends(contest_of_path)]
+ChosenContestDep = Annotated[Contest, Depends(contest_of_query)]
+
+
+def values_of(page: Any) -> dict[str, Any]:
+    """Give the fields of a context as the values of its template."""
+    return {each.name: getattr(page, each.name) for each in fields(page)}
+
+
+def shown(make: Callable[..., Any], template: str) -> Callable[..., HTMLResponse]:
     """Give the handler that shows a context as a page; it reads the address as the context's maker does."""
 
     def show(request: Request, site: SiteDep, page: Any = Depends(make)) -> HTMLResponse:  # noqa: B008  # FastAPI's way
-        return site.renderer.html(request, page)
+        return site.renderer.html(request, template, **values_of(page))
 
     return show

@@ -1,44 +1,21 @@
 """Standings, head to head and the history of ratings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from dashboard import queries
-from dashboard.charts import Line, LineChart, line_chart
-from dashboard.field import StandingRow, anchor_of, cell_of, checkpoint_step, field_of
-from dashboard.site import BotRef, Contest, Site, SiteDep, TournamentRef, shown
+from dashboard.field import Field, StandingRow, anchor_of, cell_of, checkpoint_step, field_of
+from dashboard.site import BotRef, ChosenContestDep, Contest, Site, SiteDep, TournamentRow, shown
 from dashboard.web import csv_file
-from tournament.standings import Standing, history
+from tournament.standings import Cell, Standing, history
 from tournament.store_tokens import info
-
-if TYPE_CHECKING:
-    from dashboard.field import Field
 
 router = APIRouter()
 MATRIX_SIZE = 20
 CHART_LINES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsPage:
-    """The leaderboard; filters hide rows and move nobody."""
-
-    template: ClassVar[str] = "standings.html"
-    tournament: TournamentRef
-    verdict: str
-    anchor: str
-    q: str
-    house: str
-    ranked: tuple[StandingRow, ...]
-    provisional: tuple[StandingRow, ...]
-    entrant_count: int
-    groups: int
-    misfits: tuple[MisfitLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +29,34 @@ class MisfitLine:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixCell:
-    """What the row took from the column; no share where they never met or are the same bot."""
+class StandingsPage:
+    """The leaderboard; filters hide rows and move nobody."""
 
-    same: bool
-    matches: int
-    share: float | None
-    low: float
-    high: float
-    clear: str
+    tournament: TournamentRow
+    verdict: str
+    anchor: str
+    q: str
+    house: bool
+    ranked: tuple[StandingRow, ...]
+    provisional: tuple[StandingRow, ...]
+    entrant_count: int
+    groups: int
+    misfits: tuple[MisfitLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """A bot of the matrix with its cells in the order of the columns."""
+    """What a bot took from each of the columns; nothing from itself and from those that it never met."""
 
     bot: BotRef
-    cells: tuple[MatrixCell, ...]
+    cells: tuple[Cell | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadPage:
     """The matrix of some bots in the order of the standings."""
 
-    template: ClassVar[str] = "head_to_head.html"
-    tournament: TournamentRef
+    tournament: TournamentRow
     show: str
     chosen: str
     bots: tuple[BotRef, ...]
@@ -88,48 +68,34 @@ class HeadToHeadPage:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryPoint:
-    """A bot's rating at a checkpoint."""
-
-    matches: int
-    rating: float
-    low: float | None
-    high: float | None
-    provisional: bool
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """The ratings of one bot over the checkpoints."""
+    """The ratings of one bot at the checkpoints."""
 
     bot: BotRef
-    points: tuple[HistoryPoint, ...]
+    points: tuple[Standing, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
     """Ratings at checkpoints, which are numbers of recorded matches of the whole tournament."""
 
-    template: ClassVar[str] = "history.html"
-    tournament: TournamentRef
+    tournament: TournamentRow
     chosen: str
     checkpoints: tuple[int, ...]
     lines: tuple[HistoryLine, ...]
-    chart: LineChart | None
     bots: tuple[BotRef, ...]
 
 
-def standings_page(site: SiteDep, tournament: int | None = None, q: str = "", house: str = "") -> StandingsPage:
-    """Give the standings of a tournament, by default the newest."""
-    contest = site.contest(tournament)
+def standings_page(site: SiteDep, contest: ChosenContestDep, q: str = "", house: bool = True) -> StandingsPage:
+    """Give the standings of a tournament, by default the newest; without the house bots if these are not wanted."""
     field = field_of(site, contest)
-    left = tuple(row for row in field.rows if q.lower() in row.bot and not (house == "no" and row.house))
+    left = [row for row in field.rows if q.lower() in row.bot and (house or not row.house)]
     return StandingsPage(
         tournament=contest.ref,
         verdict=field.verdict,
         anchor=anchor_of(contest),
         q=q,
-        house="no" if house == "no" else "",
+        house=house,
         ranked=tuple(row for row in left if not row.provisional),
         provisional=tuple(row for row in left if row.provisional),
         entrant_count=len(field.rows),
@@ -148,19 +114,20 @@ def chosen_entrants(contest: Contest, field: Field, names: str, most: int) -> li
     return [entrant for entrant in order if entrant in wanted or not wanted][: most if not wanted else 2 * most]
 
 
-def head_to_head_page(site: SiteDep, tournament: int | None = None, bots: str = "", show: str = "") -> HeadToHeadPage:
+def head_to_head_page(
+    site: SiteDep, contest: ChosenContestDep, bots: str = "", show: Literal["share", "matches"] = "share"
+) -> HeadToHeadPage:
     """Give the matrix of some bots (names, or name:version, with commas), by default the first 20."""
-    contest = site.contest(tournament)
     field = field_of(site, contest)
     chosen = chosen_entrants(contest, field, bots, MATRIX_SIZE)
     count = len(contest.entrants)
     return HeadToHeadPage(
         tournament=contest.ref,
-        show="matches" if show == "matches" else "share",
+        show=show,
         chosen=bots,
-        bots=tuple(contest.bot(one) for one in chosen),
+        bots=tuple(map(contest.bot, chosen)),
         rows=tuple(
-            MatrixRow(contest.bot(one), tuple(_matrix_cell(field, one, other) for other in chosen)) for one in chosen
+            MatrixRow(contest.bot(one), tuple(cell_of(field, one, other) for other in chosen)) for one in chosen
         ),
         entrant_count=count,
         pairs_met=len(field.cells),
@@ -169,17 +136,8 @@ def head_to_head_page(site: SiteDep, tournament: int | None = None, bots: str = 
     )
 
 
-def _matrix_cell(field: Field, one: int, other: int) -> MatrixCell:
-    cell = cell_of(field, one, other) if one != other else None
-    if cell is None:
-        return MatrixCell(one == other, 0, None, 0.0, 0.0, "")
-    clear = ("above" if cell.share > 0.5 else "below") if cell.clear else ""
-    return MatrixCell(False, cell.matches, cell.share, cell.low, cell.high, clear)
-
-
-def history_page(site: SiteDep, tournament: int | None = None, bots: str = "") -> HistoryPage:
+def history_page(site: SiteDep, contest: ChosenContestDep, bots: str = "") -> HistoryPage:
     """Give ratings at checkpoints, for up to five bots, by default the first of the standings."""
-    contest = site.contest(tournament)
     field = field_of(site, contest)
     last = contest.info.last_order
     step = checkpoint_step(last, len(contest.entrants))
@@ -187,30 +145,17 @@ def history_page(site: SiteDep, tournament: int | None = None, bots: str = "") -
     # Old checkpoints stay as they are until a match is made void.
     key = (contest.info.id, step, full, len(site.store.voids(contest.info.id)))
     made = site.checkpoints.get(key, lambda: _checkpoints(site, contest, step, full))
-    at = (*(step * (number + 1) for number in range(len(made))), last)
     tables = [{row.entrant: row for row in table} for table in (*made, field.ladder.rows)]
-    lines = []
-    for entrant in chosen_entrants(contest, field, bots, CHART_LINES)[:CHART_LINES]:
-        rows = (table[entrant] for table in tables)
-        lines.append(HistoryLine(contest.bot(entrant), tuple(info(HistoryPoint, row) for row in rows)))
-    chart = line_chart(
-        "Ratings over the tournament",
-        "Elo at checkpoints with the 95 % interval as a band; placement left out; the same numbers stand below.",
-        "matches",
-        [
-            Line(
-                f"{line.bot.name} v{line.bot.version}",
-                tuple(
-                    (float(x), point.rating, point.low or point.rating, point.high or point.rating)
-                    for x, point in zip(at, line.points, strict=True)
-                    if not point.provisional
-                ),
-            )
-            for line in lines
-        ],
+    return HistoryPage(
+        tournament=contest.ref,
+        chosen=bots,
+        checkpoints=(*(step * (number + 1) for number in range(len(made))), last),
+        lines=tuple(
+            HistoryLine(contest.bot(entrant), tuple(table[entrant] for table in tables))
+            for entrant in chosen_entrants(contest, field, bots, CHART_LINES)[:CHART_LINES]
+        ),
+        bots=tuple(contest.bot(row.entrant) for row in field.ladder.rows),
     )
-    everybody = tuple(contest.bot(row.entrant) for row in field.ladder.rows)
-    return HistoryPage(contest.ref, bots, at, tuple(lines), chart, everybody)
 
 
 def _checkpoints(site: Site, contest: Contest, step: int, full: int) -> tuple[tuple[Standing, ...], ...]:
@@ -235,7 +180,7 @@ def head_to_head_csv(page: Annotated[HeadToHeadPage, Depends(head_to_head_page)]
         (row.bot.name, row.bot.version, other.name, other.version, cell.matches, cell.share, cell.low, cell.high)
         for row in page.rows
         for other, cell in zip(page.bots, row.cells, strict=True)
-        if cell.share is not None
+        if cell is not None
     )
     header = ("bot", "version", "versus", "versus_version", "matches", "share", "low", "high")
     return csv_file("head-to-head.csv", header, rows)
@@ -258,5 +203,5 @@ for name, page, table in (
     ("history", history_page, history_csv),
 ):
     address = f"/{name.replace('_', '-')}"
-    router.add_api_route(address, shown(page), name=name)
+    router.add_api_route(address, shown(page, f"{name}.html"), name=name)
     router.add_api_route(address + ".csv", table, name=f"{name}_csv")

@@ -1,79 +1,50 @@
 """Pages of prose: help, the rules as played here, the guide for bots, and the API explained."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib import resources
-from typing import Any, ClassVar
 
 from fastapi import APIRouter, Request
-from markupsafe import Markup
+from starlette.responses import HTMLResponse
 
+from dashboard.api import api_document
 from dashboard.markdown import to_html
-from dashboard.site import SiteDep, TournamentRef, shown
+from dashboard.site import SiteDep
 from tournament.rules import DEFAULTS, GameName, Rules
 
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class HelpPage:
-    """Keys, words and how to read the numbers."""
-
-    template: ClassVar[str] = "help.html"
-
-
-@dataclass(frozen=True, slots=True)
-class RulesPage:
-    """The rules of the game of a tournament, or of the defaults where there is none; ``changed`` names options."""
-
-    template: ClassVar[str] = "rules.html"
-    tournament: TournamentRef | None
-    rules: Rules
-    changed: frozenset[str]
+@router.get("/help", name="help")
+def show_help(request: Request, site: SiteDep) -> HTMLResponse:
+    """Show keys, words and how to read the numbers."""
+    return site.renderer.html(request, "help.html")
 
 
-@dataclass(frozen=True, slots=True)
-class GuidePage:
-    """The guide for those who write bots."""
-
-    template: ClassVar[str] = "guide.html"
-    body: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class ApiPage:
-    """Every operation of the API as its OpenAPI document describes it, readable without script."""
-
-    template: ClassVar[str] = "api.html"
-    paths: dict[str, Any]
-    base: str
-
-
-def rules_page(site: SiteDep, tournament: int | None = None, game: str = "") -> RulesPage:
-    """Give the rules as a tournament plays them, by default the newest; or a game with its defaults."""
-    newest = site.store.tournaments(limit=1) if tournament is None and not game else []
-    ref, rules = None, Rules.make(game if game in list(GameName) else GameName.CUTTHROAT)
+@router.get("/rules", name="rules")
+def show_rules(
+    request: Request, site: SiteDep, tournament: int | None = None, game: GameName | None = None
+) -> HTMLResponse:
+    """Show the rules as a tournament plays them, by default the newest; or a game with its defaults."""
+    newest = site.store.tournaments(limit=1) if tournament is None and game is None else []
+    ref, rules = None, Rules.make(game or GameName.CUTTHROAT)
     if newest or tournament is not None:
         contest = site.contest(tournament if tournament is not None else newest[0].id)
         ref, rules = contest.ref, contest.info.rules
-    usual = DEFAULTS[rules.game]
-    names = (each.name for each in fields(Rules))
-    return RulesPage(ref, rules, frozenset(name for name in names if getattr(rules, name) != getattr(usual, name)))
+    usual, names = DEFAULTS[rules.game], [each.name for each in fields(Rules)]
+    changed = {name for name in names if getattr(rules, name) != getattr(usual, name)}
+    return site.renderer.html(request, "rules.html", tournament=ref, rules=rules, changed=changed)
 
 
-def guide_page() -> GuidePage:
-    """Read the guide out of the installed package."""
+@router.get("/guide", name="guide")
+def show_guide(request: Request, site: SiteDep) -> HTMLResponse:
+    """Show the guide for those who write bots, out of the installed package."""
     file = resources.files("bots").joinpath("README.md")
-    return GuidePage(to_html(file.read_text("utf-8") if file.is_file() else "# Guide\n\nThe guide is not installed."))
+    text = file.read_text("utf-8") if file.is_file() else "# Guide\n\nThe guide is not installed."
+    return site.renderer.html(request, "guide.html", body=to_html(text))
 
 
-def api_page(request: Request) -> ApiPage:
-    """Explain the API."""
-    return ApiPage(request.app.openapi()["paths"], str(request.base_url).rstrip("/"))
-
-
-router.add_api_route("/help", shown(HelpPage), name="help")
-router.add_api_route("/rules", shown(rules_page), name="rules")
-router.add_api_route("/guide", shown(guide_page), name="guide")
-router.add_api_route("/api", shown(api_page), name="api_page")
+@router.get("/api", name="api_page")
+def show_api(request: Request, site: SiteDep) -> HTMLResponse:
+    """Show every operation of the API as its OpenAPI document describes it, readable without script."""
+    base = str(request.base_url).rstrip("/")
+    return site.renderer.html(request, "api.html", paths=api_document(request)["paths"], base=base)

@@ -1,29 +1,24 @@
 """What every page shares: addresses, static files, number and time formats, and the renderer."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
 import mimetypes
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
+from fastapi import FastAPI, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from fastapi import FastAPI, Request
-
-    from tournament.people import Identity
+from dashboard.charts import interval_scale, rating_chart
+from tournament.people import Identity
 
 HERE = Path(__file__).parent
 THEMES = ("light", "dark")
@@ -31,29 +26,23 @@ SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
     str(rank): word for rank, word in enumerate("two three four five six seven eight nine".split(), start=2)
 }
+FAULT_WORDS = {
+    "load": "could not be loaded",
+    "exception": "raised an exception",
+    "exited": "ended its process",
+    "killed": "was killed by a signal",
+    "memory": "used too much memory",
+    "forbidden-call": "made a forbidden system call",
+    "timeout-cpu": "used too much processor time",
+    "timeout-wall": "did not answer in time",
+    "off-turn": "worked outside its turn",
+    "protocol": "broke the protocol",
+    "invalid": "answered something that is no action",
+    "illegal": "chose an action that the rules do not allow",
+}
 # Everything a terminal or a text editor could act on, and the marks that turn the direction of
 # text around: shown as escapes, so that a log cannot hide part of itself.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-
-
-class Page(Protocol):
-    """A frozen context that names its template; its fields are the template's variables."""
-
-    template: ClassVar[str]
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What the base template needs beside a page's own fields."""
-
-    title: str
-    path: str
-    theme: str
-    now: datetime
-    visitor: Identity | None
-    bare: bool
-    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +132,7 @@ def suit_symbol(suit: str, label: bool = False) -> Markup:
 
 
 class Renderer:
-    """Turns page contexts into HTML; one per application."""
+    """Turns templates and the values that they name into pages; one per application."""
 
     def __init__(self, app: FastAPI, title: str, clock: Callable[[], datetime]) -> None:
         self.app = app
@@ -163,11 +152,18 @@ class Renderer:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self.environment.globals.update(url_for=self.url_for, static=self.static, suit=suit_symbol)
+        self.environment.globals.update(
+            url_for=self.url_for,
+            static=self.static,
+            suit=suit_symbol,
+            interval_scale=interval_scale,
+            rating_chart=rating_chart,
+        )
         filters = (number, rating, signed, percent, visible, ago, duration, card_words, fraction, stamp, iso)
         self.environment.filters.update({each.__name__: each for each in filters})
         self.environment.filters.update(
             combine=lambda one, other: {**one, **other},
+            fault_words=FAULT_WORDS.__getitem__,
             moment=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         )
 
@@ -181,7 +177,7 @@ class Renderer:
         for key, value in path.items():
             address = address.replace(f"{{{key}}}", quote(str(value), safe=""))
         kept = {
-            key: value
+            key: 1 if value is True else value
             for key, value in (query or {}).items()
             # By identity: seat 0 and act 0 are values, and 0 == False.
             if not isinstance(value, Undefined) and value is not None and value is not False and value != ""
@@ -192,23 +188,32 @@ class Renderer:
         """Make the address of a static file, with the hash of its content."""
         return self.url_for("static", digest=self.files[name].digest, name=name)
 
-    def text(self, request: Request, page: Page) -> str:
-        """Render a page to markup."""
+    def text(self, request: Request, template: str, /, **values: object) -> str:
+        """Render a template with its values to markup."""
         theme = request.cookies.get("theme", "")
         visitor, bare = self.asker(request)
-        notices = () if page.template.startswith("_") else self.notices(visitor)  # a part has a page around it
-        theme = theme if theme in THEMES else ""
-        frame = Frame(self.title, request.url.path, theme, self.clock(), visitor, bare, notices)
-        values = {field.name: getattr(page, field.name) for field in fields(page)}
-        return self.environment.get_template(page.template).render(frame=frame, **values)
+        frame = {
+            "title": self.title,
+            "path": request.url.path,
+            "theme": theme if theme in THEMES else "",
+            "now": self.clock(),
+            "visitor": visitor,
+            "bare": bare,
+            "notices": () if template.startswith("_") else self.notices(visitor),  # a part has a page around it
+        }
+        return self.environment.get_template(template).render(frame=frame, **values)
 
-    def markup(self, request: Request, part: Page) -> Markup:
+    def markup(self, request: Request, template: str, /, **values: object) -> Markup:
         """Render a part of a page, to stand in a page."""
-        return Markup(self.text(request, part))  # noqa: S704  # our own template makes it, autoescaped
+        return Markup(self.text(request, template, **values))  # noqa: S704  # our own template makes it, autoescaped
 
-    def html(self, request: Request, page: Page, status: int = 200) -> HTMLResponse:
-        """Render a page to an answer."""
-        return HTMLResponse(self.text(request, page), status)
+    def html(self, request: Request, template: str, /, status_code: int = 200, **values: object) -> HTMLResponse:
+        """Render a template with its values to an answer."""
+        return HTMLResponse(self.text(request, template, **values), status_code)
+
+    def lead_to(self, name: str, query: Mapping[str, object] | None = None, /, **path: object) -> RedirectResponse:
+        """Answer a change with the page to look at next."""
+        return RedirectResponse(self.url_for(name, query, **path), 303)
 
 
 def stamp(moment: datetime) -> str:

@@ -104,7 +104,7 @@ def test_the_metrics_leave_held_tournaments_out(store: Store) -> None:
 def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: Store, app: FastAPI) -> None:
     account, token = organiser(store)
     mine = browser(app, token)
-    form = {"name": "Cup", "players": "2", "time_budget": "1min", "house": ["simple", "random"], "cores": "2",
+    form = {"name": "Cup", "players": "2", "budget": "1min", "house": ["simple", "random"], "cores": "2",
             "closes": "1970-01-02 12:00", "zone": "Europe/Zurich", "order": "elo"}  # fmt: skip
     answer = mine.post("/admin/contests", **form)
     assert answer.headers["location"] == "/admin/contests/1"
@@ -161,10 +161,10 @@ def test_the_form_asks_for_layers_of_the_sandbox_and_for_a_share_to_play_again(s
     _, token = organiser(store)
     mine = browser(app, token)
     assert 'value="own-uid"' in mine.get("/admin/contests").text
-    assert mine.post("/admin/contests", name="Cup", demand=["own-uid"], repeat_percent="10").status_code == 303
+    assert mine.post("/admin/contests", name="Cup", demands=["own-uid"], repeat_percent="10").status_code == 303
     info = store.tournament(1)
     assert (info.environment, info.plan["repeat_share"]) == ({"demands": ["own-uid"]}, 0.1)
-    for wrong in ({"demand": ["walls"]}, {"repeat_percent": "101"}, {"repeat_percent": "x"}):
+    for wrong in ({"demands": ["walls"]}, {"repeat_percent": "101"}, {"repeat_percent": "x"}):
         assert mine.post("/admin/contests", name="Cup", **wrong).status_code == 422, wrong
 
 
@@ -198,7 +198,7 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     _, token = organiser(store)
     ada, _ = contestant(store)
     mine = browser(app, token)
-    draft = {"name": "<Cup>", "players": "2", "closes": "2100-01-02 12:00", "time_budget": "2h", "house": "simple"}
+    draft = {"name": "<Cup>", "players": "2", "closes": "2100-01-02 12:00", "budget": "2h", "house": "simple"}
     assert mine.post("/admin/contests", **draft).status_code == 303
     assert mine.post("/admin/contests", **{**draft, "practice_at": "02:00", "closes": ""}).status_code == 303
     assert mine.post("/admin/announcements", text="<Hello>").status_code == 303
@@ -236,18 +236,18 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
     ("wrong", "words"),
     [
         ({"name": ""}, "the name"),
-        ({"rounds": "2", "time_budget": "2h"}, "expected one of them"),
+        ({"rounds": "2", "budget": "2h"}, "expected one of them"),
         ({"players": "5"}, "players"),
         ({"closes": "tomorrow"}, "is no time"),
         ({"opens": "2026-12-02 09:00", "closes": "2026-12-01 09:00"}, "before it opens"),
         ({"zone": "Europe/Nowhere"}, "no time zone"),
         ({"practice_at": "25:00"}, "no time of day"),
-        ({"decision_cpu": "-1"}, "positive number"),
-        ({"decision_cpu": "soon"}, "CPU seconds (decision) is &#39;soon&#39;: expected a number"),
-        ({"repeat_percent": "x"}, "percent to play again is &#39;x&#39;: expected a number"),
+        ({"decision_cpu_s": "-1"}, "positive number"),
+        ({"decision_cpu_s": "soon"}, "decision_cpu_s is &#39;soon&#39;: Input should be a valid number"),
+        ({"repeat_percent": "x"}, "repeat_percent is &#39;x&#39;: Input should be a valid number"),
         ({"repeat_percent": "nan"}, "expected 0 to 1"),
-        ({"memory_mib": "99999"}, "memory in MiB is 99999: expected 16 to 4096"),
-        ({"memory_mib": "1"}, "memory in MiB is 1: expected 16 to 4096"),
+        ({"memory_mib": "99999"}, "memory_mib is &#39;99999&#39;: Input should be less than or equal to 4096"),
+        ({"memory_mib": "1"}, "memory_mib is &#39;1&#39;: Input should be greater than or equal to 16"),
         ({"rounds": "0"}, "rounds is 0: expected 1 or more"),
         ({"cores": "0"}, "cores is 0: expected 1 or more"),
         ({"practice_at": "02:00", "closes": "2026-12-01 09:00"}, "practice rounds with times for entries"),
@@ -277,7 +277,10 @@ def test_acts_that_say_too_little_are_refused_and_change_nothing(store: Store, a
         answer = mine.post(f"/admin/contests/{tournament}/{act}", **form)
         assert (answer.status_code, words in answer.text) == (422, True), act
     assert mine.post("/admin/announcements", text="").status_code == 422
-    for act, form, words in (("repeat", {}, "is recorded yet"), ("plan", {"rounds": "0"}, "rounds is 0")):
+    for act, form, words in (
+        ("repeat", {}, "is recorded yet"),
+        ("plan", {"rounds": "0"}, "rounds is &#39;0&#39;: Input should be greater"),
+    ):
         answer = mine.post(f"/admin/contests/{draft}/{act}", **form)
         assert (answer.status_code, words in answer.text) == (422, True), act
     assert mine.get(f"/admin/contests/{draft}/grades.csv").status_code == 409

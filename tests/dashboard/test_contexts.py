@@ -1,45 +1,77 @@
-"""Contexts are types: every field of one is used by its template, and a template uses nothing else."""
+"""What a page hands its template is used there, and a template uses nothing else."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
-import importlib
-import pkgutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from jinja2 import meta
 
 import dashboard
+from dashboard.bot_pages import BotPage
+from dashboard.fairness_pages import FairnessPage
+from dashboard.match_pages import MatchList, MatchPage
+from dashboard.standings_pages import HeadToHeadPage, HistoryPage, StandingsPage
+from dashboard.tournament_pages import LivePart, TournamentList
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fastapi import FastAPI
 
-# What the base gives every template, and what templates import or define for themselves.
-FRAME = {"frame", "url_for", "static", "suit", "self", "range", "parts", "charts", "cards", "interval", "table", "page"}
+# What the renderer gives every template, and what templates import or define for themselves.
+FRAME = {
+    *("frame", "url_for", "static", "suit", "self", "range", "interval_scale", "rating_chart"),
+    *("parts", "charts", "cards", "interval", "table", "page"),
+}
+CONTEXTS = {
+    "_live.html": LivePart,
+    "bot.html": BotPage,
+    "fairness.html": FairnessPage,
+    "head_to_head.html": HeadToHeadPage,
+    "history.html": HistoryPage,
+    "match.html": MatchPage,
+    "matches.html": MatchList,
+    "standings.html": StandingsPage,
+    "tournaments.html": TournamentList,
+}
+MORE = {"bot.html": {"refused"}}
+"""What the page has beyond what the API has, too."""
 
 
-def contexts() -> list[type[Any]]:
-    """Find every context of the package; one that another extends is shown as that one."""
-    found: list[type[Any]] = []
-    for module in pkgutil.iter_modules(dashboard.__path__, "dashboard."):
-        values = vars(importlib.import_module(module.name)).values()
-        found += (value for value in values if dataclasses.is_dataclass(value) and hasattr(value, "template"))
-    extended = {base for each in found for base in each.__mro__[1:]}
-    return sorted(set(found) - extended, key=lambda each: each.__name__)
-
-
-def test_each_context_and_its_template_name_the_same_things(app: FastAPI) -> None:
+def used_by(app: FastAPI, template: str) -> set[str]:
+    """Find what a template wants to be given."""
     environment = app.state.site.renderer.environment
-    checked = 0
-    for context in contexts():
-        text, _, _ = environment.loader.get_source(environment, context.template)
-        used = meta.find_undeclared_variables(environment.parse(text)) - FRAME
-        fields = {field.name for field in dataclasses.fields(context)}
-        assert used - fields == set(), context.__name__
-        assert fields - used - UNUSED.get(context.__name__, set()) == set(), context.__name__
-        checked += 1
-    assert checked > 15
+    text, _, _ = environment.loader.get_source(environment, template)
+    return meta.find_undeclared_variables(environment.parse(text)) - FRAME
 
 
-# What only the API shows.
-UNUSED = {"RulesPage": {"rules"}, "MatchPage": {"started_at"}, "LivePart": set()}
+def renderings() -> Iterator[tuple[str, set[str]]]:
+    """Yield every template that a page names, with the values that it is given by name."""
+    for file in sorted(Path(dashboard.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="html" | "markup"),
+                    args=[_, ast.Constant(value=str(template)), *_],
+                    keywords=given,
+                ):
+                    yield template, {each.arg for each in given if each.arg}
+
+
+def test_every_value_that_a_template_is_given_is_used(app: FastAPI) -> None:
+    found = list(renderings())
+    assert [(template, given - used_by(app, template)) for template, given in found] == [
+        (each, set()) for each, _ in found
+    ]
+    assert len(found) > 25
+
+
+@pytest.mark.parametrize("template", CONTEXTS)
+def test_a_page_that_the_api_has_too_shows_every_field_and_nothing_else(app: FastAPI, template: str) -> None:
+    context: Any = CONTEXTS[template]
+    fields = {field.name for field in dataclasses.fields(context)} | MORE.get(template, set())
+    assert used_by(app, template) == fields

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dashboard.app import create_app
-from dashboard.match_view import deal_rows
+from dashboard.match_pages import deal_rows
 from tests.dashboard.sample import Sample, add_tournament
 from tournament.results import side_entrants
 from tournament.rules import Rules

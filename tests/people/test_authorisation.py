@@ -54,7 +54,7 @@ class Row:
 
 TABLE = {
     # The site
-    "GET /openapi.json": Row(OPEN, "/openapi.json"),
+    "GET /openapi.json": Row(ALL, "/openapi.json"),
     "GET /static/{digest}/{name}": Row(OPEN, "{static}"),
     "POST /theme": Row(OPEN, "/theme"),
     "GET /healthz": Row(OPEN, "/healthz"),
@@ -77,8 +77,7 @@ TABLE = {
     "GET /matches/{match_id}": Row(ALL, "/matches/1-1"),
     "GET /matches/{match_id}.jsonl": Row(ALL, "/matches/1-1.jsonl"),
     "GET /games/{game}/replay": Row(ALL, "/games/1-1-1/replay"),
-    "GET /games/{game}/replay.json": Row(ALL, "/games/1-1-1/replay.json"),
-    "GET /games/{game}/replay.txt": Row(ALL, "/games/1-1-1/replay.txt"),
+    "GET /games/{game}/replay.{form}": Row(ALL, "/games/1-1-1/replay.json"),
     "GET /games/{game}/faults/{ordinal}.json": Row(PRIVATE, "/games/1-3-2/faults/1.json"),
     "GET /bots/{name}": Row(ALL, "/bots/fox"),
     "GET /bots/{name}/v{version}": Row(ALL, "/bots/fox/v1"),
@@ -109,7 +108,6 @@ TABLE = {
     "GET /api/v1/submissions/{submission_id}": Row(OWNER, "/api/v1/submissions/1"),
     "POST /api/v1/submissions/{submission_id}/retry": Row(OWNER, "/api/v1/submissions/1/retry", {"": b""}),
     "GET /api/v1/submissions/{submission_id}/probes/{number}": Row(OWNER, "/api/v1/submissions/1/probes/1"),
-    "POST /api/v1/bots/{name}/{act}": Row(OWN, "/api/v1/bots/fox/enter", {"": b""}),
     # Taking part
     "GET /sign-in": Row(OPEN, "/sign-in"),
     "POST /sign-in": Row(OPEN, "/sign-in", {"token": "none"}),

@@ -32,7 +32,9 @@ def an_installed_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_kit_has_wheel_bot_test_options_and_the_way_to_begin() -> None:
     rules = Rules.make("wisconsin", bidder_takes=2, target=21)
-    with zipfile.ZipFile(io.BytesIO(kit_zip(rules, Limits(), "https://smear.example"))) as kit:
+    with zipfile.ZipFile(
+        io.BytesIO(kit_zip([(rules, Limits()), (Rules.make("cutthroat"), Limits())], "https://smear.example"))
+    ) as kit:
         names = {Path(name).name for name in kit.namelist()}
         readme = kit.read("smear-kit/README.md").decode()
         contest = json.loads(kit.read("smear-kit/contest.json"))
@@ -41,7 +43,8 @@ def test_the_kit_has_wheel_bot_test_options_and_the_way_to_begin() -> None:
     assert contest["rules"] == rules.to_dict()
     for words in (
         f"pip install {wheel}",
-        "--game wisconsin --target 21 --bidder-takes 2",
+        "- wisconsin/4: `--game wisconsin --target 21 --bidder-takes 2`",
+        "- cutthroat/3: `--game cutthroat --players 3`",
         "https://smear.example/join/",
     ):
         assert words in readme

@@ -186,7 +186,7 @@ def test_an_account_shows_bots_submissions_and_tokens_and_changes_them(store: St
     assert [bot.name for bot in store.bots() if bot.enters] == ["owl"]
     visitor.post("/account/bots/fox/return")
     assert store.bots(name="fox")[0].withdrawn_at is None
-    assert visitor.post("/account/bots/fox/explode").status_code == 404
+    assert visitor.post("/account/bots/fox/explode").status_code == 422
     made = visitor.post("/account/tokens", label="laptop", days="7", scope=["read"])
     second = token_of(made.text)
     assert second != token
