@@ -1,14 +1,15 @@
-"""What commands share: the options of the rules, bots by path or name, the sandbox of this machine, the consoles."""
+"""What commands share: common options, bots by path or name, the store and the sandbox, the consoles."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import json
+import os
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -22,13 +23,15 @@ from tournament import seeds
 from tournament.intake import UploadRefused, read_bot
 from tournament.replay import Player
 from tournament.rules import GameName, High, Rules, Win
+from tournament.settings import Settings
 from tournament.source import BotSource
 from workers.sandbox.faults import SandboxRefused, safe_text
+from workers.sandbox.host import Sandbox
 from workers.sandbox.plain import PlainSandbox
 
 if TYPE_CHECKING:
+    from tournament.store import Store
     from tournament.store_values import NewEntrant
-    from workers.sandbox.host import Sandbox
 
 BOTS: Final = "Bots"
 TOURNAMENTS: Final = "Tournaments"
@@ -98,6 +101,15 @@ class Refused(ValueError):
     """Wrong input to a command: one line that says what was expected; exit status 2."""
 
 
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Makes one line of what is said no to: a `ValueError` becomes `Refused`."""
+    try:
+        yield
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
 _RULES_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     "game": (GameName, "Which game is played (default: cutthroat)."),
     "players": (int, "Seats at the table in Cutthroat: 2 or 3 (default: 3, or 2 where only two bots meet)."),
@@ -110,10 +122,18 @@ _RULES_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
     "redeal_limit": (int, "Thrown-in deals in a row after which a game ends (default 100)."),
 }
 
-
+Db = Annotated[str | None, typer.Option(help="Database: an SQLite file or a PostgreSQL address.", show_default=False)]
 Demands = Annotated[
     list[str] | None,
     typer.Option(help="Play no bot without this layer of the sandbox: landlock or own-uid; may be repeated."),
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="Matches side by side (default: one a core).", min=1, show_default=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+Save = Annotated[Path | None, typer.Option(help="Write the replay document, of several the last, to this file.")]
+TournamentId = Annotated[
+    int | None, typer.Argument(help="The tournament's number (default: the newest).", show_default=False)
 ]
 
 
@@ -130,10 +150,8 @@ class RulesOptions(dict[str, Any]):
         game = given.pop("game", GameName.CUTTHROAT)
         if game is GameName.CUTTHROAT and bot_count == 2:
             given.setdefault("players", 2)
-        try:
+        with refusals():
             return Rules.make(game, **given)
-        except ValueError as error:
-            raise Refused(str(error)) from None
 
     def modes(self) -> list[Rules]:
         """Returns the rules of each of the three modes that the options leave open.
@@ -247,20 +265,46 @@ def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:
     return LocalBot(name, max(taken, default=0) + 1, source, house=False)
 
 
+@contextmanager
+def opened(db: str | None, *, wait_s: float = 0.0) -> Iterator[Store]:
+    """Opens the store that `--db` or the environment names, its tables up to date; what it says no to is `Refused`.
+
+    Args:
+        db: what `--db` says.
+        wait_s: how long a database server that starts or recovers is waited for.
+    """
+    from sqlalchemy.exc import OperationalError
+
+    from tournament.store import Store
+
+    with closing(Store(Settings.from_environment(os.environ, db).database_url)) as store:
+        if wait_s and not store.is_sqlite:
+            try:
+                store.wait_until_ready(0)
+            except OperationalError as error:
+                reason = " ".join(str(error.orig).split())
+                notes.print(f"The database does not answer; waiting for it, {wait_s:.0f} s at most: {reason}")
+                store.wait_until_ready(wait_s)
+        store.migrate()
+        with refusals():
+            yield store
+
+
 def local_sandbox() -> Sandbox | PlainSandbox:
     """Starts the sandbox, or, where there is none, says so and plays bots in plain child processes.
 
     Only for house bots and one's own files.
     """
     try:
-        from workers.sandbox.host import Sandbox
-
         return Sandbox().start()
-    except ImportError as error:  # a module of Unix is missing: this is another system
-        say_plain(f"uploaded bots run on Linux only; no {error.name} here")
     except SandboxRefused as failure:
         say_plain(str(failure))
     return PlainSandbox().start()
+
+
+def core_count() -> int:
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def say_plain(reason: str) -> None:

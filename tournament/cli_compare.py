@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,22 +11,24 @@ import typer
 from tournament import seeds
 from tournament.cli_common import (
     BOTS,
+    Jobs,
     LocalBot,
     Refused,
     RulesOptions,
+    core_count,
     find_bots,
     notes,
     out,
+    refusals,
     secret_of,
     with_rules,
 )
-from tournament.cli_local import Players, core_count, duration
-from tournament.cli_run import Jobs
-from tournament.results import MatchResult, pair_scores
+from tournament.cli_local import Players
+from tournament.results import FaultReport, MatchResult, pair_scores
 from tournament.rules import Limits, Rules
 from tournament.wire import MatchTask
-from tournament.wording import counted
-from workers.sandbox.faults import SandboxFailure, SandboxRefused
+from tournament.wording import counted, duration
+from workers.sandbox.faults import SandboxFailure
 
 if TYPE_CHECKING:
     from tournament.comparison import Comparison
@@ -65,16 +67,14 @@ def compare(
     rules = options.make(2)
     if len({bot.text for bot in found}) < len(found):
         raise Refused("a bot is named twice: expected different bots")
-    try:
+    with refusals():
         test = Hypotheses(elo0, elo1, alpha, beta)
-    except ValueError as error:
-        raise Refused(str(error)) from None
     plan = _Plan(found, rules, secret_of(seed))
     expected, longest = (expected_matches(test, v / plan.stretch, plan.stretch) for v in ASSUMED_VARIANCE[rules.mode])
     cap = cap or CAP_FACTOR * longest
     comparison = Comparison(test, plan.top, cap, stretch=plan.stretch)
     jobs = jobs or core_count()
-    with closing(Players(jobs)) as players:
+    with closing(Players(jobs, own=True)) as players:
         per_match_s = players.expected_s(found, rules) * plan.games_per_match / jobs
         notes.print(
             f"{rules.mode}: about {counted(expected, 'match')}, {duration(expected * per_match_s)} with "
@@ -82,15 +82,13 @@ def compare(
         )
         try:
             faults = _play(plan, comparison, players)
-        except SandboxRefused as failure:
-            players.without_sandbox(str(failure))
-            faults = _play(plan, comparison, players)
         except KeyboardInterrupt:
             out.print(comparison.line())
             raise
     out.print(comparison.line())
-    for text, count in sorted(faults.items()):
-        out.print(f"{text} faulted {'once' if count == 1 else f'{count} times'}")
+    for text, reports in sorted(faults.items()):
+        times = "once" if len(reports) == 1 else f"{len(reports)} times, first"
+        out.print(f"{text} faulted {times}: {reports[0].fault.kind}: {reports[0].message}")
     first, second = found[0].text, found[1].text
     out.print(
         {
@@ -154,11 +152,11 @@ class _Plan:
         return points[self.new.text] if self.new.text in points else self._half_points - points[self.old.text]
 
 
-def _play(plan: _Plan, comparison: Comparison, players: Players) -> Counter[str]:
+def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, list[FaultReport]]:
     executor = players.executor()
     waiting: dict[int, list[tuple[MatchTask, MatchResult]]] = {}
     sent: dict[int, MatchTask] = {}
-    faults: Counter[str] = Counter()
+    faults: dict[str, list[FaultReport]] = defaultdict(list)
     tasks = (task for number in range(1, comparison.cap + 1) for task in plan.tasks(number))
     told = 0
     while not comparison.over:
@@ -172,7 +170,7 @@ def _play(plan: _Plan, comparison: Comparison, players: Players) -> Counter[str]
             waiting.setdefault(number, []).append((task, ended))
             for game in ended.games:
                 for report in game.reports:
-                    faults[task.players[task.seats(game.seating)[report.fault.seat]].text] += 1
+                    faults[task.players[task.seats(game.seating)[report.fault.seat]].text].append(report)
             if len(waiting[number]) == plan.stretch:
                 comparison.add(number, plan.score(waiting.pop(number)))
         if comparison.matches - told >= TELL_EVERY:

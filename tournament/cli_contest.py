@@ -5,58 +5,48 @@ from __future__ import annotations
 import csv as csv_module
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from tournament import contest, seeds
 from tournament.cli_common import (
+    Db,
     Demands,
+    Jobs,
+    Json,
     Refused,
     RulesOptions,
+    TournamentId,
+    core_count,
     house_entrants,
     notes,
+    opened,
     out,
     print_json,
     with_rules,
 )
-from tournament.cli_local import Players, core_count, duration
-from tournament.cli_run import Db, Jobs, Json, open_store
+from tournament.cli_local import Players
 from tournament.contest import Plan
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
 from tournament.models_contest import Verdict
 from tournament.planning import Forecast, duration_of
-from tournament.store import Store
 from tournament.store_cluster import ALIVE_S
 from tournament.store_repeats import open_orders
 from tournament.store_values import TournamentInfo
-from tournament.wording import counted
+from tournament.wording import counted, duration
 from workers.repeat import environment_here, settle
-
-NEEDS_RATINGS: Final = "this needs numpy and scipy: install the extra `ratings`"
 
 app = typer.Typer(no_args_is_help=True, help="Organise a contest: plan it, run it, publish it, answer for it.")
 
-Id = Annotated[int | None, typer.Argument(help="The tournament's number (default: the newest).", show_default=False)]
 TheId = Annotated[int, typer.Argument(help="The tournament's number.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it goes to the audit log.")]
 Zone = Annotated[str, typer.Option(help="The time zone of the times given, like Europe/Zurich.")]
 Time = Annotated[str | None, typer.Option(help="A time like '2026-12-01 18:00'.", show_default=False)]
-
-
-@contextmanager
-def _opened(db: str | None) -> Iterator[Store]:
-    """Opens the store; what the contest says no to becomes one line."""
-    with closing(open_store(db)) as store:
-        try:
-            yield store
-        except ValueError as error:
-            raise Refused(str(error)) from None
 
 
 @app.command()
@@ -97,20 +87,20 @@ def make(
         cores=cores or core_count(), limits={key: value for key, value in given.items() if value is not None},
         demands=tuple(demand or ()), repeat_share=repeat_share,
     )  # fmt: skip
-    with _opened(db) as store:
+    with opened(db) as store:
         new = wish.made()
         if practice_at is not None:
             number, first = contest.practise(store, new, practice_at)
-            out.print(f"Practice rounds {number}: first at {contest.moment_text(first, zone)}", markup=False)
+            out.print(f"Practice rounds {number}: first at {contest.moment_text(first, zone)}")
         else:
             found = store.create(new)
-            out.print(f"Tournament {found}; commitment to its secret {seeds.commitment(new.secret)}", markup=False)
+            out.print(f"Tournament {found}; commitment to its secret {seeds.commitment(new.secret)}")
 
 
 @app.command("list")
 def list_(db: Db = None, json: Json = False) -> None:
     """List tournaments and practice rounds."""
-    with _opened(db) as store:
+    with opened(db) as store:
         rows = [_row(info) for info in store.tournaments()]
         for each in store.practices():
             state = f"every day at {each.at} {each.zone}" if each.next_at is not None else "stopped"
@@ -119,7 +109,7 @@ def list_(db: Db = None, json: Json = False) -> None:
         print_json(rows)
         return
     for row in rows:
-        out.print("  ".join(f"{key} {value}" for key, value in row.items() if value is not None), markup=False)
+        out.print("  ".join(f"{key} {value}" for key, value in row.items() if value is not None))
 
 
 def _row(info: TournamentInfo) -> dict[str, Any]:
@@ -131,7 +121,7 @@ def _row(info: TournamentInfo) -> dict[str, Any]:
 
 @app.command()
 def plan(
-    tournament: Id = None,
+    tournament: TournamentId = None,
     house: Annotated[list[str] | None, typer.Option(help="The house bots that play along, from now on.")] = None,
     no_house: Annotated[bool, typer.Option("--no-house", help="No house bot plays along.")] = False,
     rounds: Annotated[int | None, typer.Option(help="Set the rounds.", min=1)] = None,
@@ -140,7 +130,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """Say what a start would come to: bots, matches, games, expected time, the worst that the clocks allow."""
-    with _opened(db) as store:
+    with opened(db) as store:
         newest = store.tournaments(limit=1)
         info = newest[0] if tournament is None and newest else store.tournament(tournament)
         changes: dict[str, Any] = {}
@@ -181,7 +171,7 @@ def times(
     db: Db = None,
 ) -> None:
     """Set when entries open and close; a later close is an extension, for all or with --for for one."""
-    with _opened(db) as store:
+    with opened(db) as store:
         info = store.tournament(tournament)
         zone = zone or Plan.from_dict(info.plan).zone
         opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
@@ -191,10 +181,10 @@ def times(
             store.set_times(info.id, opens_at or info.opens_at, closes_at or info.closes_at, why=reason)
         contest.tick(store, store.now(), house_entrants)
         shown = _row(store.tournament(tournament))
-        out.print(f"Tournament {tournament} is {shown['state']}, closes {shown['closes'] or 'by hand'}.", markup=False)
+        out.print(f"Tournament {tournament} is {shown['state']}, closes {shown['closes'] or 'by hand'}.")
         if only is not None:
             said = "like all" if closes_at is None else f"until {contest.moment_text(closes_at, zone)}"
-            out.print(f"{only} may hand in {said}.", markup=False)
+            out.print(f"{only} may hand in {said}.")
 
 
 @app.command()
@@ -204,14 +194,14 @@ def start(
     db: Db = None,
 ) -> None:
     """Start: the last accepted version of every contestant that was received in time plays."""
-    with _opened(db) as store:
+    with opened(db) as store:
         found = contest.start(store, tournament, house_entrants, anyway=anyway, now=store.now())
         out.print(f"Tournament {tournament} runs: {forecast_text(found)}")
 
 
 def _mover(name: str, state: TournamentState, text: str) -> None:
     def move(tournament: TheId, db: Db = None) -> None:
-        with _opened(db) as store:
+        with opened(db) as store:
             store.set_state(tournament, state)
         out.print(f"Tournament {tournament} is {state}.")
 
@@ -228,14 +218,14 @@ _mover("continue", TournamentState.RUNNING, "Go on after a pause.")
 @app.command()
 def cancel(tournament: TheId, db: Db = None) -> None:
     """Cancel a tournament: what is not played stays unplayed."""
-    with _opened(db) as store:
+    with opened(db) as store:
         out.print(f"Not played any more: {counted(store.cancel(tournament), 'match')}.")
 
 
 @app.command()
 def hold(tournament: TheId, db: Db = None) -> None:
     """Hold the standings: all but organisers see only what has ended up to now."""
-    with _opened(db) as store:
+    with opened(db) as store:
         store.hold(tournament, store.now())
     out.print(f"The standings of tournament {tournament} are held.")
 
@@ -243,7 +233,7 @@ def hold(tournament: TheId, db: Db = None) -> None:
 @app.command()
 def publish(tournament: TheId, db: Db = None) -> None:
     """Publish held standings, and with them the secret if the tournament has ended."""
-    with _opened(db) as store:
+    with opened(db) as store:
         store.hold(tournament, None)
         info = store.tournament(tournament)
     out.print(
@@ -259,7 +249,7 @@ def void(
     db: Db = None,
 ) -> None:
     """Take results out and have the matches played again."""
-    with _opened(db) as store:
+    with opened(db) as store:
         for number in numbers:
             store.void(tournament, number, reason)
     out.print(f"Played again: {counted(len(numbers), 'match')}.")
@@ -268,7 +258,7 @@ def void(
 @app.command()
 def retry(tournament: TheId, db: Db = None) -> None:
     """Play matches again that failed through our fault."""
-    with _opened(db) as store:
+    with opened(db) as store:
         out.print(f"Played again: {counted(store.retry(tournament), 'match')}.")
 
 
@@ -283,7 +273,7 @@ def disqualify(
     """Disqualify a bot for a reason, or re-instate it; its matches stay."""
     if (reason is None) != undo:
         raise Refused("disqualify: expected --reason, or --undo to re-instate")
-    with _opened(db) as store:
+    with opened(db) as store:
         found = [each for each in store.entrants(tournament) if bot in (each.text, each.name)]
         if len(found) != 1:
             raise Refused(f"{bot!r:.60} names {len(found)} bots of tournament {tournament}: expected one")
@@ -298,25 +288,23 @@ def announce(
     db: Db = None,
 ) -> None:
     """Put a text on the site, for all."""
-    with _opened(db) as store:
+    with opened(db) as store:
         out.print(f"Announcement {store.announce_text(text, tournament)}.")
 
 
 @app.command("stop-practice")
 def stop_practice(number: Annotated[int, typer.Argument(help="Of the practice rounds.")], db: Db = None) -> None:
     """End practice rounds."""
-    with _opened(db) as store:
+    with opened(db) as store:
         store.stop_practice(number)
 
 
 @app.command()
-def grades(tournament: Id = None, db: Db = None) -> None:
+def grades(tournament: TournamentId = None, db: Db = None) -> None:
     """Print the grade CSV: contestant, bot, version, place, and how it stands to each house bot."""
-    try:
-        from tournament.archive import grade_rows
-    except ImportError:
-        raise Refused(NEEDS_RATINGS) from None
-    with _opened(db) as store:
+    from tournament.archive import grade_rows
+
+    with opened(db) as store:
         writer = csv_module.writer(sys.stdout, lineterminator="\n")
         # Names are foreign text: a spreadsheet shall not take one for a formula.
         for row in grade_rows(store, store.tournament(tournament).id):
@@ -325,15 +313,13 @@ def grades(tournament: Id = None, db: Db = None) -> None:
 
 @app.command()
 def archive(
-    to: Annotated[Path, typer.Option(help="The folder to write.")], tournament: Id = None, db: Db = None
+    to: Annotated[Path, typer.Option(help="The folder to write.")], tournament: TournamentId = None, db: Db = None
 ) -> None:
     """Write everything there is of a tournament: not for the public."""
-    try:
-        from tournament.archive import write_archive
-    except ImportError:
-        raise Refused(NEEDS_RATINGS) from None
-    with _opened(db) as store:
-        out.print(f"Wrote {', '.join(write_archive(store, store.tournament(tournament).id, to))} to {to}", markup=False)
+    from tournament.archive import write_archive
+
+    with opened(db) as store:
+        out.print(f"Wrote {', '.join(write_archive(store, store.tournament(tournament).id, to))} to {to}")
 
 
 @app.command()
@@ -341,7 +327,7 @@ def audit(
     limit: Annotated[int, typer.Option(help="How many lines.", min=1)] = 50, db: Db = None, json: Json = False
 ) -> None:
     """Show the last acts of organisers."""
-    with _opened(db) as store:
+    with opened(db) as store:
         lines = store.audit_log(limit)
     if json:
         print_json([{name: getattr(line, name) for name in line.__slots__} for line in lines])
@@ -355,7 +341,7 @@ def audit(
 
 @app.command()
 def repeat(
-    tournament: Id = None,
+    tournament: TournamentId = None,
     share: Annotated[float, typer.Option(help="Share of the matches, drawn by chance.", min=0, max=1)] = 0.02,
     numbers: Annotated[list[int] | None, typer.Option("--match", help="These matches instead.")] = None,
     here: Annotated[bool, typer.Option("--here", help="On this machine, though there are workers.")] = False,
@@ -363,7 +349,7 @@ def repeat(
     db: Db = None,
 ) -> None:
     """Have a sample played again by other workers, or here where none is alive; differences are settled and named."""
-    with _opened(db) as store:
+    with opened(db) as store:
         info = store.tournament(tournament)
         count = contest.repeat_sample(store, info.id, numbers or (), share=share)
         since = store.now() - ALIVE_S
@@ -373,10 +359,10 @@ def repeat(
             )
             return
         worst = Verdict.SAME
-        with closing(Players(jobs or core_count())) as players:
+        with closing(Players(jobs or core_count(), own=False)) as players:
             orders = [each for each in open_orders(store) if each.match.tournament_id == info.id and not each.out]
             for found in settle(store, orders, players.executor, socket.gethostname(), environment_here):
-                notes.print(f"match {found.number}: {found.verdict} {found.text}", markup=False)
+                notes.print(f"match {found.number}: {found.verdict} {found.text}")
                 worst = worst if found.verdict is Verdict.SAME else found.verdict
                 count -= 1
         if count > 0:

@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tournament import seeds
 from tournament.cli_common import LocalBot, Refused, notes, say_plain
 from tournament.lock import CoordinatorLock
-from tournament.models_people import FIRST_ACCOUNT
 from tournament.replay import GameRecord, document, to_line
 from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
@@ -34,23 +33,37 @@ EXPECTED_DEALS: Final = 12
 
 
 class Players:
-    """The executor of a command, made when it is needed, in the sandbox or, where there is none, without."""
+    """The executor of a command, made when it is needed."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, *, own: bool) -> None:
+        """Starts nothing yet.
+
+        Args:
+            jobs: how many matches are played side by side.
+            own: whether all bots are the house's or files of one's own: where there is no sandbox, these are played
+                in plain child processes, and no others.
+        """
         self.jobs = jobs
+        self._own = own
         self._executor: LocalExecutor | None = None
 
-    def executor(self, *, plain: bool = False) -> LocalExecutor:
-        """Returns the executor, started if it is not yet."""
-        if self._executor is None:
-            self._executor = LocalExecutor(self.jobs, plain=plain)
-        return self._executor
+    def executor(self) -> LocalExecutor:
+        """Returns the executor, which is started if it is not yet.
 
-    def without_sandbox(self, reason: str) -> LocalExecutor:
-        """Says why there is no sandbox here, and starts anew without one."""
-        say_plain(reason)
-        self.close()
-        return self.executor(plain=True)
+        Raises:
+            Refused: there is no sandbox here, and there are bots of others.
+        """
+        if self._executor is None:
+            self._executor = LocalExecutor(self.jobs)
+            try:
+                self._executor.wait_ready()
+            except SandboxRefused as failure:
+                self.close()
+                if not self._own:
+                    raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
+                say_plain(str(failure))
+                self._executor = LocalExecutor(self.jobs, plain=True)
+        return self._executor
 
     def close(self) -> None:
         """Ends the executor."""
@@ -60,13 +73,6 @@ class Players:
 
     def expected_s(self, found: list[LocalBot], rules: Rules) -> float:
         """Returns about how long a game takes, from a few deals of each bot against itself."""
-        try:
-            return self._probe(found, rules)
-        except SandboxRefused as failure:
-            self.without_sandbox(str(failure))
-            return self._probe(found, rules)
-
-    def _probe(self, found: list[LocalBot], rules: Rules) -> float:
         probe = Rules.from_dict({**rules.to_dict(), "deal_limit": PROBE_DEALS})
         executor = self.executor()
         for number, bot in enumerate(found):
@@ -94,7 +100,6 @@ def play_queued(store: Store, tournament_id: int, players: Players, replays: Pat
 
     Raises:
         KeyboardInterrupt: it was interrupted; what was being played is queued again.
-        Refused: there is no sandbox here, and bots of others are among the entrants.
     """
     path = sqlite_path(store.url)
     # Windows has no such locks: there whoever starts two runs of one file is not helped.
@@ -129,14 +134,7 @@ def _play(
     waited = False
     run = LocalRun(store, players.executor(), tournament_id)
     while not interrupts:
-        try:
-            played = run.step(1.0)
-        except SandboxRefused as failure:
-            run.stop()
-            if any(each.owner >= FIRST_ACCOUNT for each in store.entrants(tournament_id)):
-                raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
-            run = LocalRun(store, players.without_sandbox(str(failure)), tournament_id)
-            continue
+        played = run.step(1.0)
         for each in played if replays is not None else ():
             for game in each.result.games:
                 faults = tuple(report.fault for report in game.reports)
@@ -231,15 +229,3 @@ def _result_text(played: Played) -> str:
         if game.outcome.winner is not None:
             wins[played.task.seats(game.seating)[game.outcome.winner]] += 1
     return ", ".join(f"{player.bot} {won}" for player, won in zip(played.task.players, wins, strict=True))
-
-
-def core_count() -> int:
-    """Returns how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def duration(seconds: float) -> str:
-    """Returns a time as people say it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

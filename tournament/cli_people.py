@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from tournament import tokens
-from tournament.cli_common import Refused, notes, out, print_json
-from tournament.cli_run import Db, Json, open_store
+from tournament.cli_common import Db, Json, Refused, notes, opened, out, print_json
 from tournament.models_people import InviteKind
 from tournament.people import names_of
 from tournament.settings import Settings
@@ -44,9 +41,8 @@ def add(
         raise Refused("contestant add: expected a name, or --csv and a file")
     names = [name] if name is not None else _names(csv_file)
     base = _base(base)
-    with closing(open_store(db)) as store:
-        made = _kept(lambda: store.add_accounts(names, by=None))
-        codes = (store.hand_over(account, by=None) for account in made)
+    with opened(db) as store:
+        codes = [store.hand_over(account, by=None) for account in store.add_accounts(names, by=None)]
         rows = [(each, f"{base}/join/{code}") for each, code in zip(names, codes, strict=True)]
     if links is None:
         for each, link in rows:
@@ -68,7 +64,7 @@ def join_link(
     db: Db = None,
 ) -> None:
     """Make one link with which many can join."""
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         code = tokens.new_code(os.urandom)
         store.invite(code, InviteKind.JOIN, by=None, cap=cap, ends_at=store.now() + hours * HOUR_S)
     out.print(f"{_base(base)}/join/{code}")
@@ -77,7 +73,7 @@ def join_link(
 @app.command(name="list")
 def list_accounts(db: Db = None, json: Json = False) -> None:
     """List the accounts."""
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         accounts = store.accounts()
     rows = [
         {"id": each.id, "name": each.name, "role": str(each.role), "bots": each.bots, "submissions": each.submissions}
@@ -93,15 +89,14 @@ def list_accounts(db: Db = None, json: Json = False) -> None:
 @app.command()
 def rename(who: Who, name: Annotated[str, typer.Argument(help="The new one.")], db: Db = None) -> None:
     """Change a display name."""
-    with closing(open_store(db)) as store:
-        account = store.find_account(who)
-        _kept(lambda: store.rename(account.id, name, by=None))
+    with opened(db) as store:
+        store.rename(store.find_account(who).id, name, by=None)
 
 
 @app.command()
 def replace(who: Who, base: Base = None, db: Db = None) -> None:
     """End all tokens of an account, as when one was lost, and give a link for a new one."""
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         account = store.find_account(who)
         store.revoke_all(account.id, by=None)
         out.print(f"{_base(base)}/join/{store.hand_over(account.id, by=None)}")
@@ -110,7 +105,7 @@ def replace(who: Who, base: Base = None, db: Db = None) -> None:
 @app.command()
 def erase(who: Who, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, db: Db = None) -> None:
     """Replace an account, its name, its sources and texts; its bots' names and games stay."""
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         account = store.find_account(who)
         if not yes and not typer.confirm(f"Erase {account.name}, {account.submissions} submissions, for good?"):
             raise typer.Exit(1)
@@ -133,13 +128,6 @@ def _names(path: Path | None) -> list[str]:
             return names_of(file)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise Refused(f"{path}: cannot be read: {error}") from None
-
-
-def _kept(change: Callable[[], Any]) -> Any:
-    try:
-        return change()
-    except ValueError as error:
-        raise Refused(str(error)) from None
 
 
 def _base(base: str | None) -> str:

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tournament.cli_common import Refused, notes, out, print_json, terminal_text
-from tournament.cli_run import Json
+from tournament.cli_common import TOURNAMENTS, Json, Refused, notes, out, print_json, refusals
+
+app = typer.Typer()
 
 MOST_DIGITS = 9
 
 
+@app.command(rich_help_panel=TOURNAMENTS)
 def rate(
     file: Annotated[Path, typer.Argument(help="CSV with the columns a,b,score and maybe count,match; - reads stdin")],
     prior: Annotated[float, typer.Option(min=0, help="ghost games per bot: 1 is half a win and half a loss")] = 1.0,
@@ -42,10 +44,11 @@ def rate(
         table.add_column(title, justify="right")
     for row in rows:
         numbers = (_number(row[name]) for name in ("rating", "low", "high", "se"))
-        table.add_row(terminal_text(row["bot"]), *numbers, str(row["games"]))
+        table.add_row(row["bot"], *numbers, str(row["games"]))
     out.print(table)
 
 
+@app.command(rich_help_panel=TOURNAMENTS)
 def sprt(
     wdl: Annotated[str, typer.Option(help="wins, draws and losses of single games: W,D,L")] = "",
     pairs: Annotated[str, typer.Option(help="matches of two games by points 0, ½, 1, 1½, 2: N0,N1,N2,N3,N4")] = "",
@@ -59,10 +62,8 @@ def sprt(
     """Test whether counted results show a better bot: exact GSPRT."""
     from tournament.sprt import sprt_report
 
-    try:
+    with refusals():
         report = sprt_report(_counts(wdl), _counts(pairs), (elo0, elo1, alpha, beta), model)
-    except ValueError as error:
-        raise Refused(str(error)) from None
     if json:
         print_json(report)
         return

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -18,27 +18,35 @@ import bots as house
 from tournament import seeds
 from tournament.cli_common import (
     TOURNAMENTS,
+    Db,
     Demands,
+    Jobs,
+    Json,
     LocalBot,
     Refused,
     RulesOptions,
+    TournamentId,
+    core_count,
     find_bots,
     notes,
+    opened,
     out,
     print_json,
+    refusals,
     secret_of,
     with_rules,
 )
-from tournament.cli_local import Players, core_count, duration, play_queued
+from tournament.cli_local import Players, play_queued
 from tournament.environment import demanding, difference, environment, is_pinned, missing
 from tournament.models import TournamentState
+from tournament.models_people import FIRST_ACCOUNT
 from tournament.rules import Rules
 from tournament.schedule import Entry, schedule
-from tournament.settings import Settings
 from tournament.store import Store
 from tournament.store_cluster import Active, pin_environment
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
-from tournament.wording import counted
+from tournament.wording import counted, duration
+from workers.repeat import environment_here
 
 if TYPE_CHECKING:
     from tournament.table import TableRow
@@ -48,22 +56,7 @@ app = typer.Typer()
 DEMO_ROUNDS = 10
 DEMO_SECRET = "demo"  # noqa: S105  # published: anybody may repeat the demo
 
-Db = Annotated[str | None, typer.Option(help="Database: an SQLite file or a PostgreSQL address.", show_default=False)]
-Jobs = Annotated[
-    int | None, typer.Option(help="Matches side by side (default: one a core).", min=1, show_default=False)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-TournamentId = Annotated[
-    int | None, typer.Argument(help="The tournament's number (default: the newest).", show_default=False)
-]
 Replays = Annotated[Path | None, typer.Option(help="Write every game's replay document into this folder.")]
-
-
-def open_store(db: str | None) -> Store:
-    """Opens the store that `--db` or the environment names, its tables up to date."""
-    store = Store(Settings.from_environment(os.environ, db).database_url)
-    store.migrate()
-    return store
 
 
 @app.command(rich_help_panel=TOURNAMENTS)
@@ -113,22 +106,17 @@ def _run(
     import tournament.table  # noqa: F401  # fails where there will be no standings, before anything is played
 
     entries = [Entry(bot.text, number) for number, bot in enumerate(found, start=1)]
-    try:
+    with refusals():
         match_count = sum(1 for _ in schedule(rules, sorted(entries, key=lambda each: each.text), rounds, secret))
-    except ValueError as error:
-        raise Refused(str(error)) from None
-    try:
         demanded = demanding(demands)
-    except ValueError as error:
-        raise Refused(f"--demand: {error}") from None
     _make_folder(replays)
     games = match_count * len(seeds.seatings(rules, min(len(found), rules.side_count)))
     jobs = jobs or core_count()
-    with closing(open_store(db)) as store, closing(Players(jobs)) as players:
-        seconds = players.expected_s(found, rules) * games / jobs
+    with opened(db) as store, closing(Players(jobs, own=True)) as players:
         layers = players.executor().layers or frozenset()
         if lacking := missing(demanded, layers):
             raise Refused(f"this tournament is not played here: {lacking} (tournament doctor says what to do)")
+        seconds = players.expected_s(found, rules) * games / jobs
         notes.print(
             f"{rules.mode}: {counted(match_count, 'match')}, {counted(games, 'game')}, about {duration(seconds)} with "
             f"{counted(jobs, 'job')}."
@@ -153,13 +141,14 @@ def resume(
 ) -> None:
     """Play what is still queued of a tournament, under the environment that it began with."""
     _make_folder(replays)
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         info = store.tournament(tournament)
         if store.counts(info.id).open:
             _settle_environment(store, info)
             if info.state is TournamentState.PAUSED:
                 store.set_state(info.id, TournamentState.RUNNING)
-            with closing(Players(jobs or core_count())) as players:
+            own = all(each.owner < FIRST_ACCOUNT for each in store.entrants(info.id))
+            with closing(Players(jobs or core_count(), own=own)) as players:
                 play_queued(store, info.id, players, replays, resume_command(info.id, db, replays))
         else:
             notes.print(f"Tournament {info.id} is {info.state}: nothing is queued.")
@@ -188,11 +177,7 @@ def _settle_environment(store: Store, info: TournamentInfo) -> None:
     Raises:
         Refused: it has another one, or demands a layer of the sandbox that is missing here.
     """
-    here: dict[str, Any] = environment()
-    if info.environment.get("demands"):
-        from workers.sandbox.doctor import layers_here
-
-        here["layers"] = sorted(layers_here())
+    here = environment_here() if info.environment.get("demands") else environment()
     expected = info.environment if is_pinned(info.environment) else {**here, **info.environment}
     if reason := difference(expected, here):
         raise Refused(
@@ -211,7 +196,7 @@ def standings(
     json: Json = False,
 ) -> None:
     """Show the standings of a tournament."""
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         _print_standings(store, store.tournament(tournament).id, as_json=json, as_csv=csv)
 
 
@@ -225,7 +210,7 @@ def export(
     from tournament.export import export_tournament
     from tournament.store_public import PublicStore
 
-    with closing(open_store(db)) as store:
+    with opened(db) as store:
         written = export_tournament(PublicStore.beside(store), store.tournament(tournament).id, to)
     out.print(f"Wrote {', '.join(written)} to {to}")
 

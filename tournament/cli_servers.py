@@ -10,32 +10,39 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
-from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
-from bots import house_bot
 from tournament import contest
-from tournament.cli_common import SERVERS, Refused, house_entrants, notes, out, print_json
-from tournament.cli_local import core_count
+from tournament.cli_common import (
+    SERVERS,
+    Db,
+    Json,
+    Refused,
+    core_count,
+    house_bot,
+    house_entrants,
+    notes,
+    opened,
+    out,
+    print_json,
+)
 from tournament.cli_people import claim_line
-from tournament.cli_run import Db, Json
-from tournament.cli_worker import DISTRIBUTED, broker_url
+from tournament.cli_worker import broker_url
 from tournament.environment import LAYERS, environment, fingerprint
 from tournament.lock import CoordinatorLock
 from tournament.metrics import CONTENT_TYPE, exposition
-from tournament.replay import Player
 from tournament.settings import Settings
-from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_cluster import ALIVE_S, COORDINATOR
 from workers.embedded import play_while
 from workers.local import LocalExecutor
 from workers.logs import log_to
 from workers.repeat import watch_repeats
+from workers.sandbox import doctor as sandbox_doctor
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -63,12 +70,16 @@ def serve(
     db: Db = None,
 ) -> None:
     """Serve the site, and play what runs in its SQLite file on this machine's cores."""
+    from dashboard.app import serve as serve_site
+
+    if lan:
+        host = "0.0.0.0"  # noqa: S104  # that is what was asked for
     try:
-        from dashboard.app import serve as serve_site
-    except ImportError:
-        raise Refused("the site needs more packages: install the extra `server`") from None
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        raise Refused(f"the site has no place: {error.strerror}: expected another --port, or --host") from None
     log_to()
-    with closing(_store(db)) as store:
+    with opened(db, wait_s=READY_S) as store:
         if store.path is None and not web_only:
             raise Refused("serve plays on SQLite only: with PostgreSQL use --web-only, a coordinator and workers")
         site = make_site(store)
@@ -84,13 +95,12 @@ def serve(
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
             if lan:
-                host = "0.0.0.0"  # noqa: S104  # that is what was asked for
                 base = _say_address(port)
             else:
                 base = f"http://{host}:{port}"
-                notes.print(f"The site is at {base}/", markup=False)
+                notes.print(f"The site is at {base}/")
             if claim := claim_line(store, Settings.from_environment(os.environ).public_url or base):
-                notes.print(claim, markup=False, soft_wrap=True)
+                notes.print(claim)
             serve_site(site, host, port)
         finally:
             stop.set()
@@ -103,9 +113,7 @@ def _checks(store: Store) -> Callable[[threading.Event], None]:
     from workers.checker import Checker, ChildJudge
 
     house = house_bot("simple")
-    source = BotSource.of_file(house.code)
-    opponent = Player(house.name, house.version, source.sha256), source
-    return lambda stop: Checker(store, opponent, ChildJudge(stop)).run(stop)
+    return lambda stop: Checker(store, (house.player, house.source), ChildJudge(stop)).run(stop)
 
 
 def _clock(store: Store) -> Callable[[threading.Event], None]:
@@ -148,22 +156,21 @@ def coordinator(
     db: Db = None,
 ) -> None:
     """Hand out matches to workers through Redis, record what they send, take back what is lost."""
-    settings = Settings.from_environment(os.environ, db)
-    try:
-        from workers.coordinator import Coordinator, Pace, Publisher
-        from workers.recorder import Recorder, RecorderLoop
-    except ImportError:
-        raise Refused(DISTRIBUTED) from None
     from workers.app import make_app, recorder_connection, redis_client
+    from workers.coordinator import Coordinator, Pace, Publisher
     from workers.estimates import Estimates
+    from workers.recorder import Recorder, RecorderLoop
     from workers.tickets import Tickets
 
+    settings = Settings.from_environment(os.environ, db)
     broker, key = broker_url(settings), settings.signing_key
     if not key:
         raise Refused("TOURNAMENT_SIGNING_KEY is not set: expected a long random text, the same for all coordinators")
     log_to()
-    stop = _stopped_by_signals()
-    with closing(_store(db)) as store:
+    stop = threading.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: stop.set())
+    with opened(db, wait_s=READY_S) as store:
         if store.path is not None and not CoordinatorLock(store.path).acquire():
             raise Refused(f"another process plays the matches of {store.path}")
         tickets, estimates = Tickets(store, key), Estimates(store.match_seconds)
@@ -198,7 +205,7 @@ def coordinator(
 @app.command(rich_help_panel=SERVERS)
 def workers(db: Db = None, json: Json = False) -> None:
     """Show who plays: workers, their slots, what they play, and why some get no work."""
-    with closing(_store(db)) as store:
+    with opened(db, wait_s=READY_S) as store:
         now = store.now()
         playing: dict[str, int] = {}
         for match in store.running_matches(limit=10_000):
@@ -219,22 +226,23 @@ def workers(db: Db = None, json: Json = False) -> None:
     if json:
         print_json(rows)
         return
-    shown = Table(title="Workers and coordinators", title_justify="left")
-    for column in ("name", "", "slots", "matches", "Python", "environment", "no work, because"):
-        shown.add_column(column, overflow="fold")
+    shown = Table("name", "", "slots", "matches", "environment", box=None, pad_edge=False)
     for row in rows:
-        alive = "alive" if row["alive"] else f"silent for {row['silent_s']:.0f} s"
+        alive = "alive" if row["alive"] else f"silent {row['silent_s']:.0f} s"
         slots = "–" if str(row["worker"]).startswith(COORDINATOR) else row["slots"]
-        values = (row["worker"], alive, slots, row["matches"], row["python"], row["environment"], row["refused"] or "")
-        shown.add_row(*(Text(str(value)) for value in values))  # some of it is what a worker says of itself
+        values = (row["worker"], alive, slots, row["matches"], row["environment"])
+        shown.add_row(*map(str, values))
     out.print(shown)
+    for row in rows:
+        if row["refused"]:
+            out.print(f"{row['worker']}: {row['refused']}")
 
 
 @app.command(rich_help_panel=SERVERS)
 def migrate(db: Db = None) -> None:
     """Make the tables of a database, or bring them up to date."""
-    with closing(_store(db)) as store:
-        out.print(f"The tables of {_safe(store.url)} are up to date.", markup=False)
+    with opened(db, wait_s=READY_S) as store:
+        out.print(f"The tables of {_safe(store.url)} are up to date.")
 
 
 @app.command(rich_help_panel=SERVERS)
@@ -246,20 +254,13 @@ def doctor(db: Db = None) -> None:
     settings = Settings.from_environment(os.environ, db)
     here = environment()
     out.print(f"environment {fingerprint(here)}: {here['python']}, rules engine {here['engine'][:12]}")
-    checks = [*_check_sandbox(), _check_database(settings), _check_broker(settings)]
+    sandbox = [(check.name, check.ok, check.detail) for check in sandbox_doctor.doctor()]
+    checks = [*sandbox, _check_database(settings), _check_broker(settings)]
     for name, good, text in checks:
         mark = "ok  " if good else "none" if name in LAYERS else "BAD "
-        out.print(f"{mark} {name}: {text}", markup=False)
+        out.print(f"{mark} {name}: {text}")
     if not all(good or name in LAYERS for name, good, _ in checks):
         raise typer.Exit(1)
-
-
-def _check_sandbox() -> list[tuple[str, bool, str]]:
-    try:
-        from workers.sandbox import doctor
-    except ImportError:
-        return [("sandbox", False, "matches are played on Linux only")]
-    return [(check.name, check.ok, check.detail) for check in doctor.doctor()]
 
 
 def _check_database(settings: Settings) -> tuple[str, bool, str]:
@@ -282,7 +283,7 @@ def _check_broker(settings: Settings) -> tuple[str, bool, str]:
 
         from workers.app import redis_client, safe_url
     except ImportError:
-        return "broker", False, DISTRIBUTED
+        return "broker", False, "this needs Celery and Redis: install the extra `distributed`"
     with closing(redis_client(settings.broker_url)) as client:
         try:
             client.ping()
@@ -291,30 +292,10 @@ def _check_broker(settings: Settings) -> tuple[str, bool, str]:
     return "broker", True, f"{safe_url(settings.broker_url)} answers"
 
 
-def _store(db: str | None) -> Store:
-    store = Store(Settings.from_environment(os.environ, db).database_url)
-    if not store.is_sqlite:
-        store.wait_until_ready(READY_S)
-    store.migrate()
-    return store
-
-
 def _safe(url: str) -> str:
     from sqlalchemy.engine import make_url
 
     return make_url(url).render_as_string(hide_password=True)
-
-
-def _stopped_by_signals() -> threading.Event:
-    stop = threading.Event()
-
-    def end(number: int, frame: Any) -> None:
-        del number, frame
-        stop.set()
-
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, end)
-    return stop
 
 
 def _say_address(port: int) -> str:
@@ -322,7 +303,7 @@ def _say_address(port: int) -> str:
     import segno
 
     url = f"http://{lan_address()}:{port}/"
-    notes.print(f"The site is at {url} for everybody in this network, over plain HTTP.", markup=False)
+    notes.print(f"The site is at {url} for everybody in this network, over plain HTTP.")
     segno.make(url).terminal(out=sys.stderr, compact=True)
     return url.rstrip("/")
 

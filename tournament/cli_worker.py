@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Annotated, Final
+from contextlib import closing
+from typing import Annotated
 
 import typer
 
-from tournament.cli_common import SERVERS, Refused
+from tournament.cli_common import SERVERS, Refused, core_count
 from tournament.settings import Settings
 from workers.logs import log_to
-
-DISTRIBUTED: Final = "this needs Celery and Redis: install the extra `distributed`"
+from workers.sandbox.host import Sandbox
 
 app = typer.Typer()
 
@@ -24,16 +24,9 @@ def worker(
 ) -> None:
     """Play matches that come through Redis (TOURNAMENT_BROKER_URL); TERM ends it after what it plays."""
     from tournament.environment import environment
+    from workers.worker import run_worker
 
     url = broker_url(Settings.from_environment(os.environ))
-    try:
-        from workers.sandbox.host import Sandbox
-    except ImportError:
-        raise Refused("matches are played on Linux only") from None
-    try:
-        from workers.worker import run_worker
-    except ImportError:
-        raise Refused(DISTRIBUTED) from None
     log_to()
     # Refuses to start where a layer is missing, and tells which modules bots find here.
     with Sandbox() as sandbox:
@@ -44,7 +37,7 @@ def worker(
         url,
         name=name or f"{hostname}:{os.getpid()}",
         hostname=hostname,
-        slots=slots or len(os.sched_getaffinity(0)),
+        slots=slots or core_count(),
         environment=offered,
     )
 
@@ -53,8 +46,19 @@ def broker_url(settings: Settings) -> str:
     """Returns the broker's address.
 
     Raises:
-        Refused: it is not set.
+        Refused: it is not set, or Redis does not take its user and password. A Redis that is away comes back.
     """
+    import redis
+
+    from workers.app import redis_client, safe_url
+
     if not settings.broker_url:
         raise Refused("TOURNAMENT_BROKER_URL is not set: expected redis://USER:PASSWORD@HOST:PORT/0, or its _FILE")
+    try:
+        with closing(redis_client(settings.broker_url)) as client:
+            client.ping()
+    except redis.AuthenticationError as error:
+        raise Refused(f"{safe_url(settings.broker_url)}: {error}: expected another user or password") from None
+    except (redis.RedisError, OSError):
+        pass
     return settings.broker_url

@@ -185,6 +185,16 @@ class LocalExecutor:
         """How many more matches can be handed over without waiting."""
         return sum(AHEAD - len(child.tasks) for child in self._children)
 
+    def wait_ready(self) -> None:
+        """Waits until a child has started its sandbox.
+
+        Raises:
+            SandboxRefused: there is no sandbox on this machine; the text says why and what to do.
+            SandboxFailure: the children die as soon as they start.
+        """
+        while self.layers is None:
+            self.poll(1.0)
+
     def submit(self, task: MatchTask, sources: Mapping[str, BotSource]) -> None:
         """Hands a match to the child with the least to do.
 
@@ -206,8 +216,7 @@ class LocalExecutor:
         """Returns results and failures, waiting for the first at most `timeout_s`.
 
         Raises:
-            SandboxRefused: there is no sandbox on this machine; the text says why and what to do.
-            SandboxFailure: the children die as soon as they start.
+            SandboxFailure: as of `wait_ready`.
         """
         wait_for(self._children, timeout_s)
         ended: list[MatchResult | MatchFailure] = []

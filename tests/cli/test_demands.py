@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tournament import cli_local
 from tournament.cli_common import Refused
-from tournament.cli_local import Players, play_queued
+from tournament.cli_run import resume
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.rules import Rules
 from tournament.source import BotSource
@@ -38,35 +39,25 @@ def test_a_run_that_demands_users_of_their_own_is_refused_in_one_line_where_ther
 
 
 class NoSandbox(LocalExecutor):
-    """Finds out that there is no sandbox when it is to play."""
+    """The executor of a machine without a sandbox."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, *_: object, plain: bool = False) -> None:
+        assert not plain, "an upload runs without the sandbox"
 
-    free = 1
-
-    def submit(self, *_: object) -> None: ...
-
-    def poll(self, timeout_s: float) -> list[object]:  # type: ignore[override]
-        raise SandboxRefused(f"no seccomp here after {timeout_s:.0f} s")
+    def wait_ready(self) -> None:
+        raise SandboxRefused("no seccomp here")
 
     def close(self) -> None: ...
 
 
-class Bare(Players):
-    """Players of a machine without a sandbox."""
-
-    def executor(self, *, plain: bool = False) -> LocalExecutor:
-        assert not plain, "an upload runs without the sandbox"
-        return NoSandbox()
-
-
-def test_an_uploaded_bot_is_never_played_without_the_sandbox(tmp_path: Path) -> None:
+def test_an_uploaded_bot_is_never_played_without_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_local, "LocalExecutor", NoSandbox)
     store = Store(str(tmp_path / "contest.db"))
     store.migrate()
     source = BotSource.of_file(b"class Bot: ...")
     entrants = [NewEntrant(name, 1, source, owner=FIRST_ACCOUNT, upload_order=n) for n, name in enumerate(("a1", "b1"))]
     found = store.create_running(NewTournament("cup", Rules.make("cutthroat", players=2), 1, "secret"), entrants)
     with pytest.raises(Refused, match="bots of others are played in the sandbox only: no seccomp here"):
-        play_queued(store, found, Bare(1), None, "tournament resume")
+        resume(found, jobs=1, db=store.url)
     assert store.counts(found).queued == 1
     store.close()

@@ -14,8 +14,8 @@ from sqlalchemy import text
 
 from tests.command import Command
 from tournament import seeds
+from tournament.cli import line_of
 from tournament.cli_common import find_bots
-from tournament.cli_errors import line_of
 from tournament.cli_local import _noted_interrupts
 from tournament.cli_run import resume_command
 from tournament.environment import environment as here
