@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as csv_module
-import socket
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -361,7 +360,7 @@ def repeat(
         worst = Verdict.SAME
         with closing(Players(jobs or core_count(), own=False)) as players:
             orders = [each for each in open_orders(store) if each.match.tournament_id == info.id and not each.out]
-            for found in settle(store, orders, players.executor, socket.gethostname(), environment_here):
+            for found in settle(store, orders, players.executor(), environment_here()):
                 notes.print(f"match {found.number}: {found.verdict} {found.text}")
                 worst = worst if found.verdict is Verdict.SAME else found.verdict
                 count -= 1

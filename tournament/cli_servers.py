@@ -180,9 +180,7 @@ def coordinator(
             threading.Thread(target=loop.run_until_stopped, name="recorder"),
             threading.Thread(target=_checks(store), args=(stop,), name="checks"),
             threading.Thread(target=_clock(store), args=(stop,), name="clock"),
-            threading.Thread(
-                target=watch_repeats, args=(store, lambda: LocalExecutor(1), socket.gethostname(), stop), name="repeats"
-            ),
+            threading.Thread(target=watch_repeats, args=(store, stop), name="repeats"),
         ]
         for thread in threads:
             thread.start()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from tournament.environment import Environment, difference, environment, is_pinned
+from tournament.environment import Environment, difference, is_pinned
 from tournament.lock import CoordinatorLock
 from tournament.repeat import is_drawn
 from tournament.store import Store
@@ -17,8 +17,7 @@ from tournament.store_cluster import active, pin_environment
 from tournament.store_repeats import order_repeats
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
-from workers.repeat import left_to_us, settle
-from workers.sandbox.doctor import layers_here
+from workers.repeat import environment_here, left_to_us, settle
 from workers.sandbox.faults import SandboxFailure
 
 WAIT_S: Final = 0.5
@@ -32,22 +31,24 @@ logger = logging.getLogger(__name__)
 class Fitting:
     """Finds the running tournaments that are played under the environment of this process."""
 
-    def __init__(self, store: Store, here: Environment, layers: Callable[[], frozenset[str]] = layers_here) -> None:
-        """Compares with `here`; `layers` is asked for those of the sandbox when a tournament demands some."""
+    def __init__(self, store: Store, here: Callable[[], Environment] = environment_here) -> None:
+        """Compares with what `here` finds out, once something runs."""
         self._store = store
-        self._here = here
-        self._layers = layers
-        self._found: frozenset[str] | None = None
+        self._find_out = here
         self._told: set[int] = set()
+
+    @cached_property
+    def here(self) -> Environment:
+        """The environment of this process."""
+        return self._find_out()
 
     def __call__(self) -> list[int]:
         """Returns those that fit, and pins those that nobody has pinned yet; the log says once why others do not."""
         fitting = []
         for each in active(self._store):
             if not is_pinned(each.environment):
-                each = pin_environment(self._store, each, self.here())  # noqa: PLW2901  # the same one, as it is now
-            here = self.here() if each.environment.get("demands") else self._here
-            reason = difference(each.environment, here)
+                each = pin_environment(self._store, each, self.here)  # noqa: PLW2901  # the same one, as it is now
+            reason = difference(each.environment, self.here)
             if reason is None:
                 fitting.append(each.id)
             elif each.id not in self._told:
@@ -55,20 +56,13 @@ class Fitting:
                 logger.error("not played here: %s", reason, extra={"tournament": each.id})
         return fitting
 
-    def here(self) -> Environment:
-        """Returns the environment of this process, with the layers of its sandbox."""
-        if self._found is None:
-            self._found = self._layers()
-        return {**self._here, "layers": sorted(self._found)}
-
 
 def play_while(
     database: Path,
     executor: Callable[[], LocalExecutor],
     stop: threading.Event,
     beside: Sequence[Callable[[threading.Event], None]] = (),
-    here: Environment | None = None,
-    layers: Callable[[], frozenset[str]] = layers_here,
+    here: Callable[[], Environment] = environment_here,
 ) -> None:
     """Plays what is queued, and what will be, until told to stop; waits for its turn if another process plays.
 
@@ -79,11 +73,10 @@ def play_while(
         executor: starts what plays; in this thread, which its children do not outlive.
         stop: ends it.
         beside: what else runs while the lock is held, each in a thread of its own, until told to stop.
-        here: the environment of this process.
-        layers: finds out which optional layers the sandbox has.
+        here: finds out the environment of this process.
     """
     with CoordinatorLock(database) as lock, Store(str(database)) as store:
-        fitting = Fitting(store, here or environment(), layers)
+        fitting = Fitting(store, here)
         if not _my_turn(lock, stop):
             return
         threads = [threading.Thread(target=each, args=(stop,), name="beside") for each in beside]
@@ -112,8 +105,7 @@ def _play(store: Store, fitting: Fitting, executor: LocalExecutor, stop: threadi
                 if is_drawn(store.tournament(played.match.tournament_id), played.match.key):
                     order_repeats(store, played.match.tournament_id, [played.match.number])
             if not run.busy:
-                orders = left_to_us(store)[:REPEATS]
-                for found in settle(store, orders, lambda: executor, socket.gethostname(), fitting.here):
+                for found in settle(store, left_to_us(store)[:REPEATS], executor, fitting.here):
                     logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
                 stop.wait(WAIT_S)
     finally:

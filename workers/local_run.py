@@ -90,13 +90,6 @@ class LocalRun:
         """Whether matches are being played."""
         return bool(self._leased)
 
-    def finish(self) -> list[Played]:
-        """Hands out nothing more, waits for what is being played and records it."""
-        played: list[Played] = []
-        while self._leased:
-            played += self._record(self._executor.poll(1.0))
-        return played
-
     def stop(self) -> None:
         """Stops at once: what is being played goes back to the queue."""
         self._executor.close()

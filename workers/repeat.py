@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -23,6 +24,7 @@ from tournament.wire import MatchTask
 from workers.local import LocalExecutor
 from workers.sandbox.doctor import layers_here
 from workers.sandbox.faults import SandboxFailure
+from workers.tickets import Tasks
 
 LOOK_S: Final = 2.0
 POLL_S: Final = 1.0
@@ -57,29 +59,22 @@ def left_to_us(store: Store) -> list[Order]:
 def settle(
     store: Store,
     orders: Sequence[Order],
-    executor: Callable[[], LocalExecutor],
-    host: str,
-    here: Callable[[], Environment],
+    executor: LocalExecutor,
+    here: Environment,
 ) -> Iterator[Repeated]:
     """Plays matches again here, on the trusted worker: once if nobody else did, and twice more where one differs.
 
     Args:
         store: where they are recorded, and what comes of it.
         orders: what is to be played again; what somebody else has taken meanwhile is left to him.
-        executor: gives what plays them, once something is to be played.
-        host: the name of this machine.
-        here: finds out its environment; under another one a match would differ through nobody's fault, and is left.
+        executor: plays them.
+        here: its environment; under another one a match would differ through nobody's fault, and is left.
     """
-    if not orders:
-        return
-    name, offered = COORDINATOR + host, here()
-    taken = [each for order in orders if (each := _take(store, order, name, offered)) is not None]
-    if not taken:
-        return
-    playing = executor()
+    name = COORDINATOR + socket.gethostname()
+    taken = [each for order in orders if (each := _take(store, order, name, here)) is not None]
     hashes = {player.sha256 for each in taken for player in each.task.players}
     sources = {sha256: store.source(sha256) for sha256 in hashes if sha256 is not None}
-    again = _play([each.task for each in taken if each.order.digests is None], sources, playing)
+    again = _play([each.task for each in taken if each.order.digests is None], sources, executor)
     for each in taken:
         repeated, by = each.order.digests, each.order.given_to
         if repeated is None:
@@ -89,7 +84,7 @@ def settle(
             repeated, by = _digests(found), name
         trusted: list[Documents] = []
         if repeated != _digests(each.recorded):
-            twice = _play([replace(each.task, attempt=attempt) for attempt in (1, 2)], sources, playing)
+            twice = _play([replace(each.task, attempt=attempt) for attempt in (1, 2)], sources, executor)
             if len(twice) < 2:
                 continue
             trusted = [twice[key] for key in sorted(twice)]
@@ -115,12 +110,7 @@ def _take(store: Store, order: Order, name: str, here: Environment) -> _Taken | 
     recorded = [document(record) for _, record in store.game_records(match.tournament_id, [match.number])]
     if not recorded or not take_order(store, order, name, TRUSTED_LEASE_S):
         return None
-    info, entrants = store.tournament(match.tournament_id), store.entrants(match.tournament_id)
-    players = tuple(entrants[position].player for position in match.entrants)
-    task = MatchTask.of(
-        info.secret, match.key, info.rules, info.limits, players, match_id=match.id, attempt=match.attempt
-    )
-    return _Taken(order, task, entrants, recorded)
+    return _Taken(order, Tasks(store).of(match), store.entrants(match.tournament_id), recorded)
 
 
 def _record(store: Store, each: _Taken, by: str, repeated: Sequence[str], trusted: Sequence[Documents]) -> Repeated:
@@ -171,13 +161,14 @@ def _play(
     return found
 
 
-def watch_repeats(store: Store, executor: Callable[[], LocalExecutor], host: str, stop: threading.Event) -> None:
+def watch_repeats(store: Store, stop: threading.Event) -> None:
     """Settles what is left to the trusted worker until told to stop; an executor runs only meanwhile."""
+    here = environment_here()
     while not stop.wait(LOOK_S):
         try:
             if orders := left_to_us(store)[:_AT_ONCE]:
-                with closing(executor()) as playing:
-                    for found in settle(store, orders, lambda: playing, host, environment_here):
+                with closing(LocalExecutor(1)) as executor:
+                    for found in settle(store, orders, executor, here):
                         logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
         except SandboxFailure as failure:
             logger.error("nothing is played again here: %s", failure)  # noqa: TRY400  # its text says what to do

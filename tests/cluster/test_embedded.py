@@ -83,7 +83,7 @@ def path_of(store: Store) -> Path:
 def test_it_plays_what_is_there_and_notes_the_environment(store: Store) -> None:
     tournament, stop = started(store), threading.Event()
     watch = stop_when_over(store, stop)
-    play_while(path_of(store), lambda: Here(store, stop), stop, here=HERE, layers=lambda: frozenset({"landlock"}))
+    play_while(path_of(store), lambda: Here(store, stop), stop, here=lambda: {**HERE, "layers": ["landlock"]})
     watch.join()
     assert store.counts(tournament).finished == 3
     assert store.tournament(tournament).environment == {**HERE, "layers": ["landlock"]}
@@ -92,7 +92,7 @@ def test_it_plays_what_is_there_and_notes_the_environment(store: Store) -> None:
 def test_at_the_end_what_was_being_played_goes_back_and_costs_nothing(store: Store) -> None:
     tournament, stop = started(store), threading.Event()
     executor = Here(store, stop, matches=1)
-    play_while(path_of(store), lambda: executor, stop, here=HERE)
+    play_while(path_of(store), lambda: executor, stop, here=lambda: HERE)
     assert executor.closed
     assert (store.counts(tournament).finished, store.counts(tournament).queued) == (1, 2)
     assert {match.losses for match in store.matches(tournament)} == {0}
@@ -122,7 +122,7 @@ def test_who_comes_second_plays_when_the_first_is_gone(store: Store) -> None:
         assert first.acquire()
         store.lease(1, 600)
         arguments = (path_of(store), lambda: Here(store, stop), stop)
-        second = threading.Thread(target=play_while, args=arguments, kwargs={"here": HERE})
+        second = threading.Thread(target=play_while, args=arguments, kwargs={"here": lambda: HERE})
         second.start()
         assert store.counts(tournament).finished == 0
     second.join(PATIENCE_S)
@@ -150,7 +150,7 @@ def test_without_a_sandbox_nothing_is_played_and_the_rest_goes_on(
     executor = Here(store, stop, error=SandboxFailure("no seccomp here"))
     with caplog.at_level(logging.ERROR):
         thread = threading.Thread(
-            target=play_while, args=(path_of(store), lambda: executor, stop, [other]), kwargs={"here": HERE}
+            target=play_while, args=(path_of(store), lambda: executor, stop, [other]), kwargs={"here": lambda: HERE}
         )
         thread.start()
         assert beside.wait(PATIENCE_S)
@@ -166,9 +166,9 @@ def test_a_tournament_of_another_environment_is_left_alone_and_the_log_says_why(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = started(store), started(store)
-    assert Fitting(store, {**HERE, "python": "CPython 3.12.1"})() == [first, second]
+    assert Fitting(store, lambda: {**HERE, "python": "CPython 3.12.1"})() == [first, second]
     with caplog.at_level(logging.ERROR):
-        assert Fitting(store, HERE)() == []
+        assert Fitting(store, lambda: HERE)() == []
     assert "not played here: CPython 3.11.9, expected CPython 3.12.1" in caplog.text
 
 
@@ -179,6 +179,6 @@ def test_a_tournament_that_demands_a_layer_is_played_where_it_is_and_the_log_say
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE tournament SET environment = ?", (json.dumps(demanding(["own-uid"])),))
     with caplog.at_level(logging.ERROR):
-        assert Fitting(store, HERE, lambda: frozenset({"landlock"}))() == []
+        assert Fitting(store, lambda: {**HERE, "layers": ["landlock"]})() == []
     assert "not played here: without own-uid, which is demanded of the sandbox" in caplog.text
-    assert Fitting(store, HERE, lambda: frozenset({"own-uid"}))() == [tournament]
+    assert Fitting(store, lambda: {**HERE, "layers": ["own-uid"]})() == [tournament]

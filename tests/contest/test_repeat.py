@@ -2,6 +2,7 @@
 
 import json
 import random
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -30,7 +31,7 @@ from tournament.store_values import LeasedMatch, WorkerInfo
 from tournament.wire import MatchTask, result_to_json
 from workers.coordinator import Coordinator
 from workers.estimates import Estimates
-from workers.local import MatchFailure
+from workers.local import LocalExecutor, MatchFailure
 from workers.recorder import Recorder
 from workers.repeat import Repeated, left_to_us, settle
 from workers.tickets import Ticket, Tickets
@@ -77,23 +78,24 @@ def test_the_first_act_that_differs_is_found() -> None:
     assert "then fault exception" in faulted[1]
 
 
-class Changing:
+class Changing(LocalExecutor):
     """An executor without processes, whose bots play otherwise in the attempts that are named."""
 
     def __init__(self, store: Store, odd: Mapping[int, int]) -> None:
-        self.free = 1
         self._store, self._odd = store, odd
         self._waiting: list[MatchTask] = []
         self.played = 0
 
+    @property
+    def free(self) -> int:
+        return 1 - len(self._waiting)
+
     def submit(self, task: MatchTask, sources: Mapping[str, BotSource]) -> None:
         assert {player.sha256 for player in task.players} <= set(sources)
         self._waiting.append(task)
-        self.free = 0
 
     def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
         del timeout_s
-        self.free = 1
         self.played += 1
         task = self._waiting.pop()
         match = self._store.match(1, task.match_id)
@@ -111,11 +113,12 @@ def played(store: Store) -> Store:
     return store
 
 
+TRUSTED = f"coordinator:{socket.gethostname()}"
 HERE = {"engine": "e", "python": "p", "modules": []}
 
 
 def settled(store: Store, odd: Mapping[int, int] = {}) -> list[Repeated]:  # never written to
-    return list(settle(store, left_to_us(store), lambda: Changing(store, odd), "here", lambda: HERE))
+    return list(settle(store, left_to_us(store), Changing(store, odd), HERE))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,7 @@ def settled(store: Store, odd: Mapping[int, int] = {}) -> list[Repeated]:  # nev
     [
         ({}, Verdict.SAME, ""),
         ({0: 5, 1: 6, 2: 7}, Verdict.NOT_REPEATABLE, "seating 1, deal 1/1 act"),
-        ({0: 5, 1: 5, 2: 5}, Verdict.WORKER, "who played it first (first tests, again coordinator:here)"),
+        ({0: 5, 1: 5, 2: 5}, Verdict.WORKER, f"who played it first (first tests, again {TRUSTED})"),
         ({0: 5}, Verdict.WORKER, "who repeated it"),
         ({0: 5, 1: 6, 2: 6}, Verdict.WORKER, "both workers"),
     ],
@@ -136,7 +139,7 @@ def test_where_nobody_else_plays_the_trusted_worker_repeats_it(
     assert found.verdict is verdict
     assert words in found.text
     (kept,) = repeats(played, 1)
-    assert (kept.number, kept.verdict, kept.worker, kept.repeated_by) == (2, verdict, "tests", "coordinator:here")
+    assert (kept.number, kept.verdict, kept.worker, kept.repeated_by) == (2, verdict, "tests", TRUSTED)
     assert (kept.entrant is not None) == (verdict is Verdict.NOT_REPEATABLE)
     assert any(line.act == verdict for line in played.audit_log()) == (verdict is not Verdict.SAME)
     assert open_orders(played) == []
@@ -187,11 +190,11 @@ def test_a_difference_is_settled_by_the_trusted_worker_and_told_of_the_one_who_a
     assert answer_order(played, 1, "other", ["changed", "changed"])
     assert not answer_order(played, 1, "other", digests(played, 1))
     (order,) = left_to_us(played)
-    assert not list(settle(played, [order], Failing, "here", lambda: HERE))
+    assert not list(settle(played, [order], Failing(), HERE))
     assert left_to_us(played) == []  # for as long as the trusted worker may take
-    executor = Changing(played, {})
-    (found,) = settle(played, [replace(order, tries=2)], lambda: executor, "here", lambda: HERE)
-    assert (found.verdict, executor.played) == (Verdict.WORKER, 2)
+    changing = Changing(played, {})
+    (found,) = settle(played, [replace(order, tries=2)], changing, HERE)
+    assert (found.verdict, changing.played) == (Verdict.WORKER, 2)
     assert found.text == "who repeated it (first tests, again other)"
     (kept,) = repeats(played, 1)
     assert kept.repeated_by == "other"
@@ -201,12 +204,10 @@ class Failing(Changing):
     """An executor on which nothing works."""
 
     def __init__(self) -> None:
-        self.free = 1
         self._waiting = []
 
     def poll(self, timeout_s: float) -> list[MatchResult | MatchFailure]:
         del timeout_s
-        self.free = 1
         task = self._waiting.pop()
         return [MatchFailure(task.match_id, task.attempt, "broken")]
 
@@ -243,7 +244,7 @@ def test_what_was_played_under_another_environment_is_left_and_said_once(
     (order,) = open_orders(played)
     strange = replace(order, environment={**HERE, "python": "q"})
     for _ in range(2):
-        assert not list(settle(played, [strange], lambda: Changing(played, {}), "here", lambda: HERE))
+        assert not list(settle(played, [strange], Changing(played, {}), HERE))
     assert [record.message for record in caplog.records] == ["not played again here: p, expected q"]
     assert repeats(played, 1) == left_to_us(played) == []
 

@@ -49,11 +49,10 @@ def submit(store: Store, account: int, name: str, text: str, now: float) -> None
 
 def play_some(store: Store, executor: LocalExecutor, enough: int | None = None) -> None:
     """Plays until so many matches are recorded, or all."""
-    run = LocalRun(store, executor)
+    wanted = store.counts(1).planned if enough is None else enough
+    run = LocalRun(store, executor, fitting=lambda: [1] if store.counts(1).finished < wanted else [])
     while run.step(1.0) or run.busy:
-        if enough is not None and store.counts(1).finished >= enough:
-            break
-    run.finish()
+        pass
 
 
 def verified(folder: Path, elsewhere: Path) -> tuple[int, str]:
