@@ -153,26 +153,22 @@ class _Plan:
 
 
 def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, list[FaultReport]]:
-    executor = players.executor()
-    waiting: dict[int, list[tuple[MatchTask, MatchResult]]] = {}
-    sent: dict[int, MatchTask] = {}
+    waiting: dict[int, list[tuple[MatchTask, MatchResult]]] = defaultdict(list)
     faults: dict[str, list[FaultReport]] = defaultdict(list)
     tasks = (task for number in range(1, comparison.cap + 1) for task in plan.tasks(number))
     told = 0
-    while not comparison.over:
-        while executor.free and (task := next(tasks, None)) is not None:
-            sent[task.match_id] = task
-            executor.submit(task, plan.sources)
-        for ended in executor.poll(1.0):
-            if not isinstance(ended, MatchResult):
-                raise SandboxFailure(f"match {ended.match_id}: {ended.reason}")
-            number, task = ended.match_id // 2, sent.pop(ended.match_id)
-            waiting.setdefault(number, []).append((task, ended))
-            for game in ended.games:
-                for report in game.reports:
-                    faults[task.players[task.seats(game.seating)[report.fault.seat]].text].append(report)
-            if len(waiting[number]) == plan.stretch:
-                comparison.add(number, plan.score(waiting.pop(number)))
+    for task, ended in players.executor().play(tasks, plan.sources):
+        if not isinstance(ended, MatchResult):
+            raise SandboxFailure(f"match {ended.match_id}: {ended.reason}")
+        for game in ended.games:
+            for report in game.reports:
+                faults[task.players[task.seats(game.seating)[report.fault.seat]].text].append(report)
+        number = ended.match_id // 2
+        waiting[number].append((task, ended))
+        if len(waiting[number]) == plan.stretch:
+            comparison.add(number, plan.score(waiting.pop(number)))
+        if comparison.over:
+            break
         if comparison.matches - told >= TELL_EVERY:
             told = comparison.matches
             notes.print(comparison.line())

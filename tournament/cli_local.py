@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -73,18 +74,18 @@ class Players:
 
     def expected_s(self, found: list[LocalBot], rules: Rules) -> float:
         """Returns about how long a game takes, from a few deals of each bot against itself."""
-        probe = Rules.from_dict({**rules.to_dict(), "deal_limit": PROBE_DEALS})
-        executor = self.executor()
-        for number, bot in enumerate(found):
-            key = seeds.match_key(probe, [bot.text], 1)
-            task = MatchTask.of("probe", key, probe, Limits(), (bot.player,), match_id=number)
-            executor.submit(task, {bot.source.sha256: bot.source})
-        seconds: list[float] = []
-        while len(seconds) < len(found):
-            seconds += [
-                ended.play_s / max(1, ended.games[0].deals) if isinstance(ended, MatchResult) else 0.0
-                for ended in executor.poll(1.0)
-            ]
+        probe = replace(rules, deal_limit=PROBE_DEALS)
+        tasks = [
+            MatchTask.of(
+                "probe", seeds.match_key(probe, [bot.text], 1), probe, Limits(), (bot.player,), match_id=number
+            )
+            for number, bot in enumerate(found)
+        ]
+        played = self.executor().play(tasks, {bot.source.sha256: bot.source for bot in found})
+        seconds = [
+            ended.play_s / max(1, ended.games[0].deals) if isinstance(ended, MatchResult) else 0.0
+            for _, ended in played
+        ]
         return EXPECTED_DEALS * sum(seconds) / len(seconds)
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -227,6 +227,25 @@ class LocalExecutor:
             elif child.tasks and self._clock() - child.alive_s > silence_limit_s(child.tasks[0].limits):
                 ended += self._replace(child, "the match made no progress for longer than its limits allow")
         return ended
+
+    def play(
+        self, tasks: Iterable[MatchTask], sources: Mapping[str, BotSource]
+    ) -> Iterator[tuple[MatchTask, MatchResult | MatchFailure]]:
+        """Plays matches, and yields each with what came of it as it ends; tasks are taken as there is room for them.
+
+        Raises:
+            SandboxFailure: as of `wait_ready`.
+        """
+        waiting: dict[tuple[int, int], MatchTask] = {}
+        left = iter(tasks)
+        while True:
+            while self.free > 0 and (task := next(left, None)) is not None:
+                waiting[task.match_id, task.attempt] = task
+                self.submit(task, sources)
+            if not waiting:
+                return
+            for ended in self.poll(1.0):
+                yield waiting.pop((ended.match_id, ended.attempt)), ended
 
     def close(self) -> None:
         """Ends all children; they end their guests."""

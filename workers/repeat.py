@@ -27,7 +27,6 @@ from workers.sandbox.faults import SandboxFailure
 from workers.tickets import Tasks
 
 LOOK_S: Final = 2.0
-POLL_S: Final = 1.0
 TRUSTED_LEASE_S: Final = 600.0
 _AT_ONCE: Final = 20
 
@@ -145,20 +144,14 @@ def _play(
     tasks: Sequence[MatchTask], sources: dict[str, BotSource], executor: LocalExecutor
 ) -> dict[tuple[int, int], Documents]:
     """Returns the games by match and attempt; what failed through us is not there."""
-    waiting = {(task.match_id, task.attempt): task for task in tasks}
-    unsent = list(waiting.values())
-    found: dict[tuple[int, int], Documents] = {}
-    while waiting:
-        while unsent and executor.free > 0:
-            executor.submit(unsent.pop(0), sources)
-        for ended in executor.poll(POLL_S):
-            task = waiting.pop((ended.match_id, ended.attempt))
-            if isinstance(ended, MatchResult):
-                found[ended.match_id, ended.attempt] = [
-                    document(task.record(game.seating, game.acts, tuple(report.fault for report in game.reports)))
-                    for game in ended.games
-                ]
-    return found
+    return {
+        (task.match_id, task.attempt): [
+            document(task.record(game.seating, game.acts, tuple(report.fault for report in game.reports)))
+            for game in ended.games
+        ]
+        for task, ended in executor.play(tasks, sources)
+        if isinstance(ended, MatchResult)
+    }
 
 
 def watch_repeats(store: Store, stop: threading.Event) -> None:
