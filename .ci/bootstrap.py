@@ -2,6 +2,7 @@
 
     python3 .ci/bootstrap.py demo               play a tournament of the house bots
     python3 .ci/bootstrap.py test [PYTEST ARGS] lint, types, tests (`--cov`: coverage too)
+    python3 .ci/bootstrap.py compile [FOLDER]   the core as machine code: half a minute, needs a C compiler
     python3 .ci/bootstrap.py with EXTRAS PROGRAM [ARGS]
 
 `with` takes extras of `pyproject.toml`, separated by commas (`base` for none), and a program of the environment:
@@ -167,6 +168,9 @@ def main(args: tuple[str, ...]) -> int:
     if args[:1] == ("test",):
         prepare(home, {"base", *TEST_EXTRAS})
         return test(home, args[1:])
+    if args[:1] == ("compile",):
+        prepare(home, {"base", "compile"})
+        return start(home, "python", ".ci/compile.py", *args[1:])
     if args[:1] == ("with",) and len(args) > 2:
         prepare(home, {"base", *args[1].split(",")})
         return start(home, *args[2:])

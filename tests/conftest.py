@@ -17,7 +17,10 @@ settings.register_profile(
 settings.load_profile("suite")
 
 TESTS = Path(__file__).parent
+SWITCH = "TOURNAMENT_COMPILED"
 
+# What is tested is what is written, unless it is said otherwise (.ci/run).
+os.environ.setdefault(SWITCH, "off")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command sets it, before numpy is imported
 
 
@@ -31,7 +34,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides the settings of the person who runs the tests."""
-    for name in [name for name in os.environ if name.startswith("TOURNAMENT_")]:
+    for name in [name for name in os.environ if name.startswith("TOURNAMENT_") and name != SWITCH]:
         monkeypatch.delenv(name)
 
 

@@ -67,7 +67,11 @@ RULES = (
         ("numpy", "scipy"),
     ),
     Rule(("tournament", "tournament.*"), ("tournament", "tournament.*"), ()),
-    Rule(("workers.sandbox", "workers.sandbox.*"), ("tournament", *PURE, "tournament.intake", "workers.sandbox*"), ()),
+    Rule(
+        ("workers.sandbox", "workers.sandbox.*"),
+        ("tournament", *PURE, "tournament.compiled", "tournament.intake", "workers.sandbox*"),
+        (),
+    ),
     Rule(
         ("workers.app", "workers.tasks", "workers.worker", "workers.coordinator*", "workers.recorder*"),
         ("tournament", "tournament.*", "workers.*"),

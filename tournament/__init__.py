@@ -6,11 +6,15 @@ For notebooks and training loops: `tournament.play_game`, `tournament.Decisions`
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tournament import compiled
+
 if TYPE_CHECKING:
     from tournament.play import Decision, Decisions, PlayedGame, play_game
     from tournament.rules import Limits, Rules
 
 __all__ = ["Decision", "Decisions", "Limits", "PlayedGame", "Rules", "play_game"]
+
+compiled.use()  # before any module that may be compiled is imported
 
 _HOMES = {"Limits": "tournament.rules", "Rules": "tournament.rules"}
 

@@ -5,7 +5,6 @@ The same code runs in a guest and, for `play --debug` and `play_game`, in one pr
 
 from __future__ import annotations
 
-import importlib
 import random
 import time
 import traceback
@@ -294,9 +293,9 @@ def _describe(error: BaseException, own_files: set[str]) -> tuple[str, str]:
     return message, trace
 
 
-_OUR_CODE: Final = frozenset(
-    function.__code__.co_filename for function in (SeatAdapter.answer, SourceFinder.get_code, importlib.import_module)
-)
+# By their ends: compiled modules (`tournament.compiled`) name their files from the project's root.
+_OUR_CODE: Final = ("/tournament/adapter.py", "/tournament/source.py", "/importlib/__init__.py")
+_NO_FILE_OF_ANYBODY: Final = ("<frozen importlib", "<sandbox>")
 
 
 def _trim(shown: traceback.TracebackException, own_files: set[str]) -> None:
@@ -308,12 +307,12 @@ def _trim(shown: traceback.TracebackException, own_files: set[str]) -> None:
         first = next((place for place, frame in enumerate(frames) if frame.filename in own_files), 0)
         kept = []
         for frame in frames[first:]:
-            if frame.filename in _OUR_CODE or frame.filename.startswith(("<frozen importlib", "<sandbox>")):
-                continue
-            if (
-                frame.filename not in own_files
-            ):  # the end of a path says which library it is, not this machine's folders
-                frame.filename = "/".join(frame.filename.replace("\\", "/").split("/")[-2:])
+            if frame.filename not in own_files:
+                path = frame.filename.replace("\\", "/")
+                if f"/{path}".endswith(_OUR_CODE) or path.startswith(_NO_FILE_OF_ANYBODY):
+                    continue
+                # the end of a path says which library it is, not this machine's folders
+                frame.filename = "/".join(path.split("/")[-2:])
             kept.append(frame)
         # Without a stack there is no line "Traceback" either.
         each.stack = traceback.StackSummary.from_list(kept) if kept else None  # type: ignore[assignment]

@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from tournament import bench_core, bench_store
+from tournament import bench_core, bench_store, compiled
 from tournament.bench_peers import NAMES, PACKAGES, Peers
 from tournament.rules import Rules
 from workers import bench as matches
@@ -242,7 +242,12 @@ def circumstances() -> dict[str, str]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{os.cpu_count()} cores, {model}, Linux {platform.release().split('-')[0]}",
         "load": f"{os.getloadavg()[0]:.1f}{alone}",
-        "versions": ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)]),
+        "versions": ", ".join(
+            [
+                f"Python {platform.python_version()}, core {'' if compiled.in_use() else 'not '}compiled",
+                *(f"{name} {version(name)}" for name in names),
+            ]
+        ),
         "peers": ", ".join(package for packages in PACKAGES.values() for package in packages),
     }
 

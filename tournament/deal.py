@@ -137,13 +137,8 @@ class Deal:
 
     def copy(self) -> Deal:
         """Returns an independent deal in the same state, for a bot that searches."""
-        other = object.__new__(Deal)
-        other.rules = self.rules
-        other.dealer = self.dealer
-        other.hands = [hand[:] for hand in self.hands]
-        other.undealt = self.undealt
+        other = Deal(self.rules, self.dealer, self.hands, self.undealt)
         other.phase = self.phase
-        other._players = self._players
         other.seat = self.seat
         other.bids = self.bids[:]
         other.bid = self.bid
@@ -154,7 +149,6 @@ class Deal:
         other.leader = self.leader
         other.trick = self.trick[:]
         other.tricks = self.tricks[:]
-        other._sides = self._sides
         other.pips = self.pips[:]
         other._openers = self._openers
         other._led = self._led
@@ -163,6 +157,12 @@ class Deal:
         other._best_seat = self._best_seat
         other._points = self._points
         return other
+
+    def __copy__(self) -> Deal:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> Deal:
+        return self.copy()
 
     @property
     def over(self) -> bool:
@@ -195,7 +195,7 @@ class Deal:
             return legal_discards(self.hands[self.seat], len(self.taken))
         return ()
 
-    def check(self, action: Action) -> None:
+    def check(self, action: object) -> None:
         """Says no, and why, if the seat to act may not choose `action`.
 
         Raises:
@@ -210,13 +210,13 @@ class Deal:
         else:
             raise IllegalAction("the deal is over")
 
-    def _check_bid(self, action: Action) -> None:
+    def _check_bid(self, action: object) -> None:
         if type(action) is not int or action not in (0, 2, 3, 4):
             raise IllegalAction(f"bid {action!r:.40}: expected 0 to pass, or 2, 3 or 4")
         if action and action <= self.bid:
             raise IllegalAction(f"bid {action}: the bid stands at {self.bid}, expected more, or 0 to pass")
 
-    def _check_card(self, action: Action) -> None:
+    def _check_card(self, action: object) -> None:
         hand = self.hands[self.seat]
         if type(action) is not int or action not in hand:
             text = TEXTS[action] if type(action) is int and 0 <= action < 52 else repr(action)[:40]
@@ -227,7 +227,7 @@ class Deal:
                 raise IllegalAction(f"card {TEXTS[action]}: {led} was led and is held, expected {led} or a trump")
             raise IllegalAction(f"card {TEXTS[action]}: its suit cannot be trumps, cards of it were discarded")
 
-    def _check_discards(self, action: Action) -> None:
+    def _check_discards(self, action: object) -> None:
         hand, count = self.hands[self.seat], len(self.taken)
         if not isinstance(action, tuple) or len(action) != count:
             raise IllegalAction(f"discards {action!r:.60}: expected {count} cards, as many as were taken")
@@ -240,14 +240,14 @@ class Deal:
 
     # What is done ------------------------------------------------------------------------------------------------
 
-    def act(self, action: Action) -> None:
+    def act(self, action: object) -> None:
         """Checks an action of the seat to act and carries it out.
 
         Raises:
             IllegalAction: the rules do not allow it; nothing has changed then.
         """
         self.check(action)
-        self.act_legal(action)
+        self.act_legal(action)  # type: ignore[arg-type]  # `check` has seen to it
 
     def act_legal(self, action: Action) -> None:
         """Carries out one of the actions that `legal` lists, unchecked: for referees and searches."""

@@ -220,7 +220,7 @@ class Game:
                 self.act_legal(legal[0])
         return ()
 
-    def act(self, action: Action) -> None:
+    def act(self, action: object) -> None:
         """Checks an action of the seat to act and carries it out.
 
         Raises:
@@ -232,7 +232,7 @@ class Game:
         deal.check(action)
         if deal.seat in self.house and action != (expected := house_action(deal, deal.legal())):
             raise IllegalAction(f"the house plays seat {deal.seat} and chooses {expected}, not {action}")
-        self.act_legal(action)
+        self.act_legal(action)  # type: ignore[arg-type]  # `check` has seen to it
 
     def act_legal(self, action: Action) -> None:
         """Carries out a legal action of the seat to act, unchecked."""

@@ -66,16 +66,14 @@ class QuestionWriter:
             legal: the legal actions in their order.
         """
         actions = bytes(chain.from_iterable(legal)) if kind is DISCARD else bytes(legal)  # type: ignore[arg-type]
-        acts, sent, pending = self._acts, self._sent, self._pending
-        events = pending[seat] + acts[sent[seat] :]  # as `events`, without a call
-        pending[seat] = b""
-        sent[seat] = len(acts)
+        events = self.events(seat)
         return _HEAD.pack(4 + len(actions) + len(events), number, kind, len(legal)) + actions + events
 
     def events(self, seat: int) -> bytes:
         """Returns all events that `seat` has not been told yet; from now on it has."""
         acts, sent, pending = self._acts, self._sent, self._pending
-        events = pending[seat] + acts[sent[seat] :]
+        begin = sent[seat]
+        events = pending[seat] + acts[begin:]
         pending[seat] = b""
         sent[seat] = len(acts)
         return events
@@ -86,8 +84,8 @@ class QuestionWriter:
 
     def _tell(self, seat: int, event: bytes, upto: int | None = None) -> None:
         """Puts an event behind the acts so far, or those up to `upto`; acts behind it up to now are not told."""
-        acts = self._acts
-        self._pending[seat] += acts[self._sent[seat] : upto] + event
+        acts, begin = self._acts, self._sent[seat]
+        self._pending[seat] += acts[begin:upto] + event
         self._sent[seat] = len(acts)
 
     def deal_begun(self, dealt: DealtDeal) -> None:
@@ -300,7 +298,7 @@ class _Record:
             elif code == _THROWN_IN:
                 self._end(None)
             else:
-                cards = tuple(CARDS[index] for index in stream[at : at + self.rules.bidder_takes])
+                cards = tuple(map(CARDS.__getitem__, stream[at : at + self.rules.bidder_takes]))
                 at += self.rules.bidder_takes
                 if code == _TAKEN:
                     self.taken = cards

@@ -173,8 +173,7 @@ class Table:
 
     def play(self) -> None:
         """Plays to the end."""
-        # Looked up once: a decision takes some fifteen microseconds in all.
-        game, question, next_number = self.game, self.writer.question, self.numbers.__next__
+        game, writer, next_number = self.game, self.writer, self.numbers.__next__
         bots, watcher, asked, seconds = self.bots, self.watcher, self._asked, self._seconds
         legal = game.advance()
         while legal:
@@ -183,7 +182,7 @@ class Table:
             seat = deal.seat
             bot = bots[seat]
             number = next_number()
-            message = question(seat, number, deal.phase, legal)
+            message = writer.question(seat, number, deal.phase, legal)
             try:
                 index = bot.ask(message, number, len(legal), len(game.dealt))
             except GuestFault as fault:

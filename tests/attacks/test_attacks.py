@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.arena import Attack, all_attacks, attack_with, fits
+from tournament import compiled
 from tournament.intake import UploadRefused, check_upload
 from workers.sandbox.host import Sandbox
 
@@ -42,6 +43,9 @@ SAYS = {
 }
 """What the fault's message says, for some."""
 
+READ_FRAMES = ("f03", "f10", "f12", "f20")
+"""Those that take the number of the question from the locals of the guest's loop."""
+
 
 def test_the_corpus_is_complete() -> None:
     own = [attack for attack in ATTACKS if int(attack.name[1:3]) >= 20]
@@ -61,6 +65,8 @@ def test_an_attack_comes_to_its_demanded_end(
     needle = "SBX_SECRET_abc"  # what j03 looks for in its own process
     monkeypatch.setenv("SMEAR_TEST", needle)
     other = f"SECRET = '{needle}'\n{PLAYS_ON}".encode() if attack.name.startswith("j03") else b""
+    if compiled.in_use() and attack.name[:3] in READ_FRAMES:
+        pytest.skip("the bot reads a frame of the guest, compiled it has none")
     played = attack_with(sandbox, attack, canary, turn, other=other)
     assert fits(attack.expect, played.fault), f"{played.fault}; expected {attack.expect}; log {played.logs[0][:500]}"
     assert "PWNED" not in played.logs[0]

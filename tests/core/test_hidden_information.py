@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 import pytest
 
 from tests.core.table import MODES, any_legal, cards, game_of, mostly_pass
-from tournament.deal import DISCARD, Action, Deal
+from tournament.deal import DISCARD, Action, Deal, Phase
 from tournament.game import FaultKind, Game, house_action
 from tournament.observation import QuestionWriter
 from tournament.rules import HAND_SIZE, Rules
 
-MakeWriter = Callable[[Game], QuestionWriter]
+MakeWriter = Callable[[Game], Any]
 
 
 @dataclass
@@ -135,14 +136,18 @@ def taker(table: Table) -> int | None:
     return deal.bidder if deal.taken else None
 
 
-class Leaky(QuestionWriter):
+class Leaky:
     """Tells every seat a little of what the others hold: whether their cards are even or odd in sum."""
 
-    def question(self, seat: int, number: int, kind: object, legal: Sequence[Action]) -> bytes:
-        deal = self._game.deal
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.writer = QuestionWriter(game)
+
+    def question(self, seat: int, number: int, kind: Phase, legal: Sequence[Action]) -> bytes:
+        deal = self.game.deal
         assert deal is not None
         others = sum(sum(hand) for place, hand in enumerate(deal.hands) if place != seat)
-        return super().question(seat, number, kind, legal) + bytes([others & 1])  # type: ignore[arg-type]
+        return self.writer.question(seat, number, kind, legal) + bytes([others & 1])
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda rules: f"{rules.mode}/{rules.bidder_takes}")

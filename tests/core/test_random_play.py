@@ -1,5 +1,6 @@
 """Thousands of games at random, over all modes and options: the rules hold after every single act."""
 
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -13,6 +14,9 @@ from tournament import seeds
 from tournament.deal import BID, DISCARD, DONE, PLAY, THROWN_IN, Action, Deal, IllegalAction, Phase
 from tournament.game import BID_CODE, End, FaultKind, Game, Listener, acts_in
 from tournament.rules import GameName, High, Rules, Win
+
+STATE = [name for name, what in vars(Deal).items() if inspect.isdatadescriptor(what) and not name.startswith("__")]
+"""All attributes of a deal, those that it keeps to itself and those that it counts too."""
 
 STYLES = (any_legal, mostly_pass, bid_if_good, bold)
 
@@ -158,7 +162,7 @@ def watch(game: Game, random: Random, style: object, *, thorough: bool, faults: 
             copy.act(action)
             game.act(action)
             if thorough and game.deal is deal:
-                assert all(getattr(copy, name) == getattr(deal, name) for name in Deal.__slots__)
+                assert all(getattr(copy, name) == getattr(deal, name) for name in STATE)
                 check_state(copy)
         watcher.follow()
     watcher.follow()
@@ -244,9 +248,7 @@ def test_a_copy_goes_its_own_way() -> None:
                 for name, value in state.items()
             }
             copy = deal.copy()
-            assert {name: getattr(copy, name) for name in Deal.__slots__} == {
-                name: getattr(deal, name) for name in Deal.__slots__
-            }
+            assert {name: getattr(copy, name) for name in STATE} == {name: getattr(deal, name) for name in STATE}
             while not copy.over:
                 copy.act_legal(random.choice(copy.legal()))
             assert copy.phase is Phase.DONE

@@ -21,14 +21,14 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
+from tournament import compiled
 from tournament.adapter import BotError, SeatAdapter
 from tournament.intake import MODULES, OPTIONAL_MODULES
 from tournament.rules import Limits, Rules
 from tournament.source import MODULE, BotSource
+from workers.sandbox.answering import answer_questions, read_exactly
 from workers.sandbox.frames import (
-    ANSWER,
     INIT_LENGTH,
-    READY,
     GuestInit,
     decode_init,
     decode_settings,
@@ -57,7 +57,6 @@ class Bot:
         return random.choice(view.legal)
 """
 
-_READ_BYTES: Final = 448  # most questions; a larger buffer would come from elsewhere than the small objects' pools
 _OURS: Final = frozenset({"tournament", "bots", "workers", "dashboard"})
 _GAME_MODULES: Final = frozenset({"tournament", *(f"tournament.{name}" for name in (
     "bot cards deal game observation rules seeds source view".split()))})  # fmt: skip
@@ -155,6 +154,7 @@ def confine_python(*, refuse_open: bool) -> BoundedLog:
         parent, _, child = name.rpartition(".")
         if parent in _GAME_MODULES and getattr(sys.modules[parent], child, None) is module:
             delattr(sys.modules[parent], child)
+    os.environ.pop(compiled.SWITCH, None)
     sys.modules["__main__"] = ModuleType("__main__")
     _hide_path(_Refuser.find_spec)
     sys.meta_path[:] = [_Refuser()]
@@ -209,33 +209,13 @@ def warm_up() -> None:
 
 def serve(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog) -> NoReturn:
     """Plays one bot at one seat until the referee ends this process."""
-    read, write, pack = os.read, os.write, ANSWER.pack
-    pending = log.pending
     _load(request_fd, answer_fd, adapter, log)
-    understand, choose = adapter.reader.read, adapter.choose
-    write(answer_fd, READY)
-    while True:
-        data = read(request_fd, _READ_BYTES)
-        if len(data) < 2:
-            if not data:
-                os._exit(0)
-            data += _read_exactly(request_fd, 2 - len(data))
-        missing = (data[0] | data[1] << 8) + 2 - len(data)
-        if missing > 0:
-            data += _read_exactly(request_fd, missing)
-        try:
-            number, kind, legal, view = understand(data[2:])
-            frame = pack(number, choose(kind, legal, view))
-        except BotError as error:
-            frame = encode_error(data[2] | data[3] << 8, error.kind, error.text)
-        if pending:
-            log.flush()
-        write(answer_fd, frame)
+    answer_questions(request_fd, answer_fd, adapter, log.pending, log.flush)
 
 
 def _load(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog) -> None:
-    (length,) = INIT_LENGTH.unpack(_read_exactly(request_fd, INIT_LENGTH.size))
-    random_seed, source = decode_init(_read_exactly(request_fd, length))
+    (length,) = INIT_LENGTH.unpack(read_exactly(request_fd, INIT_LENGTH.size))
+    random_seed, source = decode_init(read_exactly(request_fd, length))
     if "numpy" in sys.modules:
         # Forked from one process, all guests would have the same state of the legacy generator.
         sys.modules["numpy"].random.seed(int(random_seed[:8], 16))
@@ -246,19 +226,8 @@ def _load(request_fd: int, answer_fd: int, adapter: SeatAdapter, log: BoundedLog
     except BotError as error:
         log.flush()
         os.write(answer_fd, encode_error(0, error.kind, error.text))
-        _read_exactly(request_fd, 1)
+        read_exactly(request_fd, 1)
         os._exit(0)
-
-
-def _read_exactly(descriptor: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(descriptor, min(size, 1 << 20))
-        if not part:
-            os._exit(0)
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 def main() -> NoReturn:
@@ -270,7 +239,7 @@ def main() -> NoReturn:
     log = confine_python(refuse_open=True)
     settings = bytearray()
     while not settings.endswith(b"\n"):
-        settings += _read_exactly(request_fd, 1)
+        settings += read_exactly(request_fd, 1)
     serve(request_fd, answer_fd, adapter_of(bytes(settings)), log)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from tournament import compiled
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from workers.sandbox import clocks
@@ -304,6 +305,7 @@ class Sandbox:
             "PATH": "/usr/bin:/bin",
             "PYTHONHASHSEED": "0",
             "PYTHONPATH": str(_ROOT),
+            **compiled.setting(),
         }
         try:
             self._process = subprocess.Popen(

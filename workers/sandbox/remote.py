@@ -418,4 +418,5 @@ class Guest:
 def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        sent = os.write(descriptor, view)  # not in the brackets: compiled, that would be done twice
+        view = view[sent:]

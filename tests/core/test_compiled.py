@@ -1,0 +1,84 @@
+"""Compiled modules: taken only if they are of these very sources, and only what compiles to the same is compiled."""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_architecture import MODULES, imports_of
+from tournament import compiled
+
+SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
+NAMES = (*compiled.MODULES, f"{compiled.GROUP}__mypyc")
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Makes empty files where the compiled modules would be."""
+    made = {name: folder.joinpath(*name.split(".")).with_suffix(SUFFIX) for name in NAMES}
+    for path in made.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return made
+
+
+def origin(module: str, value: str) -> str:
+    """Returns where a fresh interpreter would take a module from."""
+    program = f"import tournament, importlib.util\nprint(importlib.util.find_spec({module!r}).origin)"
+    environment = {**os.environ, "PYTHONPATH": str(compiled.ROOT), compiled.SWITCH: value}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or done.stderr
+
+
+def test_modules_compiled_from_these_sources_are_taken_unless_it_is_switched_off(tmp_path: Path) -> None:
+    made = files(tmp_path / compiled.digest())
+    assert origin("tournament.deal", str(tmp_path)) == str(made["tournament.deal"])
+    assert origin("tournament.cards", str(tmp_path)) == str(compiled.source_of("tournament.cards"))
+    assert origin("tournament.deal", "off") == str(compiled.source_of("tournament.deal"))
+
+
+def test_modules_compiled_from_other_sources_are_not_taken(tmp_path: Path) -> None:
+    files(tmp_path / ("0" * 16))
+    assert origin("tournament.deal", str(tmp_path)) == str(compiled.source_of("tournament.deal"))
+
+
+def test_an_incomplete_folder_is_not_taken(tmp_path: Path) -> None:
+    made = files(tmp_path / compiled.digest())
+    made["workers.sandbox.remote"].unlink()
+    assert origin("tournament.deal", str(tmp_path)) == str(compiled.source_of("tournament.deal"))
+
+
+def test_a_module_of_the_workers_taken_first_is_found_compiled_too(tmp_path: Path) -> None:
+    made = files(tmp_path / compiled.digest())
+    program = "import importlib.util\nprint(importlib.util.find_spec('workers.referee').origin)"
+    environment = {**os.environ, "PYTHONPATH": str(compiled.ROOT), compiled.SWITCH: str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(made["workers.referee"])
+
+
+def test_the_digest_covers_all_that_the_compiled_modules_import() -> None:
+    read = {
+        each.module
+        for name in compiled.MODULES
+        for each in imports_of(MODULES[name].read_text("utf-8"), name)
+        if each.module in MODULES and MODULES[each.module].name != "__init__.py"
+    }
+    checked = {"workers.sandbox.host", "workers.sandbox.plain"}  # imported for their types alone
+    assert read - set(compiled.MODULES) - checked <= set(compiled.READ)
+    assert set(compiled.READ) <= read
+
+
+@pytest.mark.parametrize("module", compiled.MODULES)
+def test_the_bounds_of_a_slice_call_nothing(module: str) -> None:
+    """mypyc evaluates them twice (seen with mypy 2.4.1: `view[os.write(descriptor, view) :]` wrote twice)."""
+    for node in ast.walk(ast.parse(compiled.source_of(module).read_text("utf-8"))):
+        if isinstance(node, ast.Slice):
+            bounds = [bound for bound in (node.lower, node.upper, node.step) if bound is not None]
+            inner = [each for bound in bounds for each in ast.walk(bound)]
+            bad = [each for each in inner if isinstance(each, ast.Call | ast.NamedExpr | ast.Await)]
+            assert not [each for each in bad if ast.unparse(each).partition("(")[0] != "len"], ast.unparse(node)
