@@ -102,7 +102,6 @@ def create_app(
     if door.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(door.proxies))
     install_problems(app)
-    app.add_exception_handler(auth.SignInFirst, auth.to_sign_in)
     _add_plumbing(app)
     for module in PAGES:
         app.include_router(module.router, include_in_schema=False)

@@ -92,10 +92,6 @@ class Misses:
         return [at for at in self._times.get(key, ()) if at > since]
 
 
-class SignInFirst(Exception):  # not an error: the way to the sign-in page
-    """The page is for who is signed in."""
-
-
 def door_of(request: Request) -> Door:
     """Give how the site is reached."""
     return cast("Door", request.app.state.door)
@@ -211,17 +207,14 @@ SubmitterDep = Annotated[Identity, Depends(may_submit)]
 OrganiserDep = Annotated[Identity, Depends(organiser)]
 
 
-def _sign_in_first(request: Request) -> Exception:
+def _sign_in_first(request: Request) -> HTTPException:
+    """Lead to the sign-in page and, after a GET, back from there; tell programs what is missing."""
     if request.url.path.startswith("/api/"):
         headers = {"www-authenticate": "Bearer"}
         return HTTPException(401, "Sign in: send `Authorization: Bearer` and a token.", headers)
-    return SignInFirst()
-
-
-def to_sign_in(request: Request, _: Exception) -> Response:
-    """Lead to the sign-in page and, after a GET, back from there."""
     back = request.url.path if request.method == "GET" else ""
-    return RedirectResponse(whole_site(request).renderer.url_for("sign_in", {"next": back}), 303)
+    address = whole_site(request).renderer.url_for("sign_in", {"next": back})
+    return HTTPException(303, "Sign in first.", {"location": address})
 
 
 def own_path(text: str) -> str:

@@ -1,7 +1,5 @@
 """The page of a bot: its versions, its contracts, its decision times, its opponents and its faults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

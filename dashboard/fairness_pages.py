@@ -1,7 +1,5 @@
 """The public page about fairness: who met whom how often, who played it where, and what anybody can check."""
 
-from __future__ import annotations
-
 import math
 import secrets
 import shutil
@@ -36,22 +34,6 @@ MOST_EXPORTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class PairShare:
-    """So many pairs have played so many matches."""
-
-    matches: int
-    pairs: int
-
-
-@dataclass(frozen=True, slots=True)
-class SeatShare:
-    """So many games were played in an order of seats, by places among a match's bots."""
-
-    seats: str
-    games: int
-
-
-@dataclass(frozen=True, slots=True)
 class OddPairLine:
     """Two bots at whose tables the third does unusually badly."""
 
@@ -64,13 +46,17 @@ class OddPairLine:
 
 @dataclass(frozen=True, slots=True)
 class FairnessPage:
-    """Whether the tournament is fair, as far as numbers can tell."""
+    """Whether the tournament is fair, as far as numbers can tell.
+
+    `pairs` says how many pairs have played so many matches; `seats` how many games were played in an order of seats, by
+    places among a match's bots.
+    """
 
     tournament: TournamentRow
     matches: int
     pair_count: int
-    pairs: tuple[PairShare, ...]
-    seats: tuple[SeatShare, ...]
+    pairs: dict[int, int]
+    seats: dict[str, int]
     workers: tuple[WorkerShare, ...]
     voids: tuple[VoidLine, ...]
     odd: tuple[OddPairLine, ...]
@@ -99,11 +85,11 @@ def fairness_page(site: SiteDep, contest: ContestDep) -> FairnessPage:
         tournament=contest.ref,
         matches=len(matches),
         pair_count=math.comb(len(contest.entrants), 2),
-        pairs=tuple(PairShare(*each) for each in sorted(met.items())),
-        seats=tuple(
-            SeatShare(" ".join("abc"[place] for place in seats), count)
+        pairs=dict(sorted(met.items())),
+        seats={
+            " ".join("abc"[place] for place in seats): count
             for seats, count in fairness.seating_counts(matches, seatings).items()
-        ),
+        },
         workers=fairness.worker_shares(matches, [void.worker or "" for void in voids]),
         voids=tuple(info(VoidLine, void, voided_at=moment(void.voided_at)) for void in voids),
         odd=tuple(

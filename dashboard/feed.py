@@ -1,15 +1,13 @@
-"""The events of tournaments as they are written, one poll a second for all listeners together.
+"""The events of tournaments as they are written, one look a second for all listeners together.
 
 The source is the event table of the store, so nothing is lost or doubled whatever restarts: a listener names the last
 event it has seen and gets every later one, once and in order.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Header
@@ -26,14 +24,8 @@ RETRY_MS = 2000
 BATCH = 200
 
 
-@dataclass(eq=False)
-class _Listener:
-    tournament_id: int
-    queue: asyncio.Queue[list[EventInfo]]
-
-
 class Feed:
-    """Polls the store while anybody listens, and hands every listener the batches of its tournament."""
+    """Looks for events while anybody listens; all who wait behind the same event share one look."""
 
     def __init__(self, store: Store, *, poll_s: float = 1.0, stream_s: float = 60.0) -> None:
         """Prepare a feed; nothing runs before somebody listens.
@@ -45,60 +37,34 @@ class Feed:
         """
         self._store = store
         self._poll_s = poll_s
-        self.stream_s = stream_s
-        self._listeners: set[_Listener] = set()
-        self._marks: dict[int, int] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._stream_s = stream_s
+        self._looks: dict[tuple[int, int], asyncio.Task[list[EventInfo]]] = {}
 
     async def follow(self, tournament_id: int, after: int) -> AsyncIterator[list[EventInfo]]:
         """Yield batches of the events after one, until the stream's time is over."""
-        listener = _Listener(tournament_id, asyncio.Queue())
-        self._listeners.add(listener)
-        known = tournament_id in self._marks
-        self._marks.setdefault(tournament_id, after)
-        if self._task is None:
-            self._task = asyncio.create_task(self._poll())
-        end = asyncio.get_running_loop().time() + self.stream_s
-        try:
-            # Others listen already and the poller is past our mark: read the gap; what comes twice is dropped below.
-            behind = await asyncio.to_thread(self._store.events, tournament_id, after, BATCH) if known else []
-            while behind:
-                yield behind
-                after = behind[-1].id
-                behind = await asyncio.to_thread(self._store.events, tournament_id, after, BATCH)
-            while (left := end - asyncio.get_running_loop().time()) > 0:
-                try:
-                    batch = await asyncio.wait_for(listener.queue.get(), left)
-                except TimeoutError:
-                    return
-                fresh = [event for event in batch if event.id > after]
-                if fresh:
-                    after = fresh[-1].id
-                    yield fresh
-        finally:
-            self._listeners.discard(listener)
+        end = asyncio.get_running_loop().time() + self._stream_s
+        while asyncio.get_running_loop().time() < end:
+            batch = await asyncio.shield(self._shared_look((tournament_id, after)))  # others may wait for it, too
+            if batch:
+                after = batch[-1].id
+                yield batch
 
-    async def _poll(self) -> None:
-        """Read what is new for every tournament with a listener, until there is none."""
+    def _shared_look(self, key: tuple[int, int]) -> asyncio.Task[list[EventInfo]]:
+        if key not in self._looks:
+            self._looks[key] = asyncio.create_task(self._look(*key))
+            self._looks[key].add_done_callback(lambda _: self._looks.pop(key))
+        return self._looks[key]
+
+    async def _look(self, tournament_id: int, after: int) -> list[EventInfo]:
+        """Read what has come after an event; if that is nothing, take the time between two looks for it."""
+        batch: list[EventInfo] = []
         try:
-            while self._listeners:
-                wanted = {listener.tournament_id for listener in self._listeners}
-                self._marks = {key: mark for key, mark in self._marks.items() if key in wanted}
-                for tournament_id, mark in list(self._marks.items()):
-                    try:
-                        batch = await asyncio.to_thread(self._store.events, tournament_id, mark, BATCH)
-                    except SQLAlchemyError:
-                        logger.exception("events of tournament %d could not be read; read again", tournament_id)
-                        continue
-                    if batch:
-                        self._marks[tournament_id] = batch[-1].id
-                    for listener in self._listeners:
-                        if batch and listener.tournament_id == tournament_id:
-                            listener.queue.put_nowait(batch)
-                await asyncio.sleep(self._poll_s)
-        finally:
-            self._task = None
-            self._marks.clear()
+            batch = await asyncio.to_thread(self._store.events, tournament_id, after, BATCH)
+        except SQLAlchemyError:
+            logger.exception("events of tournament %d could not be read; read again", tournament_id)
+        if not batch:
+            await asyncio.sleep(self._poll_s)
+        return batch
 
 
 @router.get(

@@ -1,12 +1,10 @@
 """The rated field of a tournament: standings, head to head, and history, worked out from grouped sums and kept."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from dashboard.site import Contest, Site
 from tournament.schedule import games_per_match
-from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, rate
+from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, Standing, rate
 from tournament.store_tokens import info
 from tournament.store_values import Figures
 
@@ -15,39 +13,16 @@ MANY_BOTS = 60
 CHECKPOINTS_OF_MANY = 12  # a fit of 200 bots takes 0.15 s
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Field:
-    """The ladder of a tournament at a moment, with its figures, the cells by pair of positions, and what pages show."""
-
-    ladder: Ladder
-    figures: Figures
-    cells: dict[tuple[int, int], Cell]
-    rows: tuple[StandingRow, ...]
-    verdict: str
-    misfits: tuple[Misfit, ...]
-
-
 @dataclass(frozen=True, slots=True)
-class StandingRow:
+class StandingRow(Standing):
     """A row of the standings as the page and the API show it; contracts and faults are counts."""
 
-    entrant: int
     rank: str
-    rank_low: int
-    rank_high: int
     bot: str
     version: int
     house: bool
     disqualified: str | None
-    rating: float
-    low: float | None
-    high: float | None
-    bound: str
-    provisional: bool
-    group: int
-    matches: int
     games: int
-    share: float | None
     points_per_deal: float | None
     contracts: int
     contracts_made: int
@@ -62,6 +37,18 @@ class StandingRow:
                 "unknown" if end is None else f"{'>' if self.bound == Bound.ABOVE else '<'}\N{NO-BREAK SPACE}{end:.0f}"
             )
         return f"±\N{NO-BREAK SPACE}{(self.high - self.low) / 2:.0f}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """The ladder of a tournament at a moment, with its figures, the cells by pair of positions, and what pages show."""
+
+    ladder: Ladder
+    figures: Figures
+    cells: dict[tuple[int, int], Cell]
+    rows: tuple[StandingRow, ...]
+    verdict: str
+    misfits: tuple[Misfit, ...]
 
 
 def field_of(site: Site, contest: Contest) -> Field:

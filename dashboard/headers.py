@@ -5,10 +5,9 @@ server-sent events.
 """
 
 import asyncio
-from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -59,27 +58,14 @@ class SafetyHeaders:
 
 
 class HeadAsGet:
-    """Answers HEAD like GET, without the body; of a stream it does not wait for the end."""
+    """Answers HEAD like GET; the server itself leaves out the body, since the browser's method is still known to it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ask for the whole answer and pass on its head."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self.app(scope, receive, send)
-            return
-
-        async def send_head(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                await send(message)
-                return
-            await send({"type": "http.response.body", "body": b""})
-            if message.get("more_body"):
-                raise ClientDisconnect  # the way to end a stream: nobody listens any more
-
-        with suppress(ClientDisconnect):
-            await self.app({**scope, "method": "GET"}, receive, send_head)
+        """Ask for the whole answer."""
+        await self.app({**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope, receive, send)
 
 
 class SameOrigin:
@@ -114,7 +100,8 @@ class SameOrigin:
 class BodyLimit:
     """Refuses bodies that are larger or slower than what the site takes, and more of them at a time than it can hold.
 
-    They are read before it is known who sent them, so all of this holds for strangers.
+    They are read before it is known who sent them, so all of this holds for strangers. The refusal is raised where the
+    body is read, and answered like any other.
     """
 
     def __init__(self, app: ASGIApp, most_bytes: int, most_held: int = 256 << 20, most_s: float = 120.0) -> None:
@@ -125,55 +112,37 @@ class BodyLimit:
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 413 to a body that says it is too large; cut off one that only turns out to be, or to be too slow."""
+        """Let the body be read as far as it is taken."""
         if scope["type"] != "http" or scope["method"] in SAFE_METHODS:
             await self.app(scope, receive, send)
             return
-        large = PlainTextResponse(f"Refused: expected at most {self.most_bytes:,} bytes.\n", 413, LAST)
         stated = Headers(scope=scope).get("content-length", "0")
-        if not stated.isdecimal() or len(stated) > 15 or int(stated) > self.most_bytes:
-            await large(scope, receive, send)
-        else:
-            await self._pass(scope, receive, send, large)
-
-    async def _pass(self, scope: Scope, receive: Receive, send: Send, large: PlainTextResponse) -> None:
-        slow = PlainTextResponse(f"Refused: expected the whole body within {self.most_s:g} s.\n", 408, LAST)
-        busy = PlainTextResponse("Busy: too much is being sent, try again.\n", 503, {**LAST, "retry-after": "10"})
-        size, complete, answered = 0, False, False
-        refusal: PlainTextResponse | None = None
+        size = int(stated) if stated.isdecimal() and len(stated) < 16 else self.most_bytes + 1
+        large = HTTPException(413, f"Expected a body of at most {self.most_bytes:,} bytes.", LAST)
+        come, complete = 0, False
         end = asyncio.get_running_loop().time() + self.most_s
 
         async def limited() -> Message:
-            nonlocal size, complete, refusal
+            nonlocal come, complete
             if complete:  # what comes now is that the asker has gone: that may take its time
                 return await receive()
+            if size > self.most_bytes:
+                raise large
             try:
                 async with asyncio.timeout_at(end):
                     message = await receive()
             except TimeoutError:
-                refusal = slow
-                return {"type": "http.disconnect"}
+                raise HTTPException(408, f"Expected the whole body within {self.most_s:g} s.", LAST) from None
             length = len(message.get("body", b""))
-            size, self._held = size + length, self._held + length
+            come, self._held = come + length, self._held + length
             complete = not message.get("more_body", False)
-            if size > self.most_bytes:
-                refusal = large
-            elif self._held > self.most_held:
-                refusal = busy
-            return message if refusal is None else {"type": "http.disconnect"}
-
-        async def send_unless_refused(message: Message) -> None:
-            nonlocal answered
-            if refusal is None or answered:
-                answered = True
-                await send(message)
+            if come > self.most_bytes:
+                raise large
+            if self._held > self.most_held:
+                raise HTTPException(503, "Too much is being sent: try again.", {**LAST, "retry-after": "10"})
+            return message
 
         try:
-            await self.app(scope, limited, send_unless_refused)
-        except ClientDisconnect:
-            if refusal is None:
-                raise
+            await self.app(scope, limited, send)
         finally:
-            self._held -= size
-        if refusal is not None and not answered:
-            await refusal(scope, receive, send)
+            self._held -= come

@@ -1,7 +1,5 @@
 """The list of matches with its filters, and the page of one match with its games side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +20,7 @@ from tournament.replay import to_line
 from tournament.results import comparisons, side_entrants
 from tournament.rules import Rules
 from tournament.store_tokens import info
-from tournament.store_values import MatchFilter, MatchInfo
+from tournament.store_values import GameInfo, MatchFilter, MatchInfo
 
 PAGE = 50
 STATE_WORDS = {
@@ -81,16 +79,11 @@ class MatchList:
 
 
 @dataclass(frozen=True, slots=True)
-class GameColumn:
+class GameColumn(GameInfo):
     """A game of a match; empty words while its acts were not kept."""
 
     game_id: str
-    seating: int
     seats: str
-    end: str
-    scores: tuple[int, ...]
-    deals: int
-    digest: str
     replay: bool
     words: str
     problem: str

@@ -13,7 +13,7 @@ from dashboard.site import Site, SiteDep
 from dashboard.submit_pages import TrialLine, receive, trial_line, visible_submission
 from tournament import tokens
 from tournament.models_people import OPEN_STATES
-from tournament.people import SubmissionInfo
+from tournament.people import BotInfo, SubmissionInfo
 from tournament.store_tokens import info
 
 router = APIRouter(
@@ -44,17 +44,6 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnBot:
-    """A bot of one's own; `enters` says whether it is the one in the next tournament."""
-
-    name: str
-    version: int
-    withdrawn: bool
-    disabled: str | None
-    enters: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Me:
     """Who asks, for what the token may be used, and what the account has."""
 
@@ -62,29 +51,20 @@ class Me:
     name: str
     role: str
     scopes: tuple[str, ...]
-    bots: tuple[OwnBot, ...]
+    bots: tuple[BotInfo, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(SubmissionInfo):
     """A submission as it stands; `final` says whether that will still change.
 
     `state` is waiting, checking, accepted, rejected or failed; failed is the server's failure and can be tried again.
     While it is open `ahead` submissions come first and the verdict is about `wait_s` seconds away.
     """
 
-    id: int
-    bot: str
-    version: int | None
-    file_name: str
-    note: str
-    sha256: str | None
-    state: str
-    stage: str
     final: bool
     ahead: int
     wait_s: float
-    verdict: dict[str, Any]
     trial: TrialLine | None
     probes: tuple[str, ...]
     page: str
@@ -107,7 +87,6 @@ def submission_of(site: Site, found: SubmissionInfo) -> Submission:
     return info(
         Submission,
         found,
-        state=str(found.state),
         final=not is_open,
         ahead=ahead,
         wait_s=round(wait_s, 1),
@@ -129,10 +108,7 @@ def api_join(request: Request, site: SiteDep, joining: Joining) -> Joined:
 @router.get("/me")
 def get_me(site: SiteDep, visitor: VisitorDep) -> Me:
     """Tell whose token this is, and which bots the account has."""
-    bots = tuple(
-        OwnBot(bot.name, bot.version, bot.withdrawn_at is not None, bot.disabled, bot.enters)
-        for bot in site.store.bots(account_id=visitor.account_id)
-    )
+    bots = tuple(site.store.bots(account_id=visitor.account_id))
     return Me(visitor.account_id, visitor.name, str(visitor.role), tuple(sorted(visitor.scopes)), bots)
 
 
@@ -173,14 +149,6 @@ def list_submissions(
 def get_submission(site: SiteDep, visitor: VisitorDep, submission_id: int) -> Submission:
     """Give a submission with its verdict."""
     return submission_of(site, visible_submission(site, visitor, submission_id))
-
-
-@router.post("/submissions/{submission_id}/retry", responses=problems(403, 404, 409, 422))
-def post_retry(site: SiteDep, visitor: SubmitterDep, submission_id: int) -> Submission:
-    """Check a submission again whose check failed through the server."""
-    visible_submission(site, visitor, submission_id)
-    site.store.retry_check(submission_id, by=visitor.account_id)
-    return submission_of(site, site.store.submission(submission_id))
 
 
 @router.get("/submissions/{submission_id}/probes/{number}", responses=problems(404, 422))

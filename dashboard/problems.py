@@ -18,11 +18,13 @@ from tournament.store_people import NameTaken
 from tournament.store_submissions import QuotaReached
 
 TITLES = {
+    303: "Sign in first",
     400: "The request makes no sense",
     401: "Sign in first",
     403: "Not allowed",
     404: "There is nothing here",
     405: "This address does not take that method",
+    408: "Too slow",
     409: "Not yet",
     413: "Too large",
     422: "The request makes no sense",

@@ -1,7 +1,5 @@
 """The recorded games of a match as documents, made by playing their acts again, and what is worked out from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -10,8 +10,16 @@ from starlette.responses import HTMLResponse, Response
 
 from dashboard.auth import signed_in
 from dashboard.recorded import LoadedGame, load_games, seating_names
-from dashboard.replay_jumps import Place, deal_position, fault_places
-from dashboard.replay_steps import DECISIONS, Document, StepKind, notation, steps_of
+from dashboard.replay_steps import (
+    DECISIONS,
+    Document,
+    Place,
+    StepKind,
+    deal_position,
+    fault_places,
+    notation,
+    steps_of,
+)
 from dashboard.replay_text import to_text
 from dashboard.replay_view import StepView
 from dashboard.replay_words import bot_names, result_words

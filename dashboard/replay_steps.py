@@ -85,6 +85,27 @@ class Point:
     words: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address inside a game: deal, attempt, step, and whose view (None: all hands)."""
+
+    deal: int = 1
+    attempt: int = 1
+    step: int = 0
+    view: int | None = None
+
+    @property
+    def at(self) -> tuple[int, int, int]:
+        """Where it is in the game."""
+        return self.deal, self.attempt, self.step
+
+
+def deal_position(document: Document, deal: int, attempt: int) -> int | None:
+    """Find a deal in the document's list."""
+    places = [(entry["deal"], entry["attempt"]) for entry in document["deals"]]
+    return places.index((deal, attempt)) if (deal, attempt) in places else None
+
+
 def faults_of(document: Document) -> list[dict[str, Any]]:
     """Give the faults of a game in the order in which they came."""
     result = document["result"]
@@ -131,6 +152,18 @@ def steps_of(document: Document, position: int) -> list[Step]:
     if deal.over:
         steps.append(Step(StepKind.SCORE, -1, None, (), acts, len(deal.tricks), deal.copy(), house=house))
     return steps
+
+
+def fault_places(document: Document) -> list[tuple[dict[str, Any], Place | None]]:
+    """Give the faults of a game in order, each with its place if a deal had begun."""
+    found = []
+    for fault in faults_of(document):
+        position = deal_position(document, fault["deal"], fault["attempt"])
+        steps = steps_of(document, position) if position is not None else []
+        here = (i for i, step in enumerate(steps) if step.kind is StepKind.FAULT and step.seat == fault["seat"])
+        index = next(here, None)
+        found.append((fault, None if index is None else Place(fault["deal"], fault["attempt"], index)))
+    return found
 
 
 def pips_at(step: Step, count_discards: bool) -> list[int]:

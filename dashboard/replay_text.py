@@ -4,8 +4,6 @@ A token is ``seat:bid`` (``-`` is a pass), ``seat:card``, ``t3>1`` (seat 1 wins 
 discarded, ``2!timeout-cpu`` (a fault of seat 2). ``|`` stands before every trick and before the result.
 """
 
-from __future__ import annotations
-
 import json
 
 from dashboard.replay_steps import Document, StepKind, notation, steps_of

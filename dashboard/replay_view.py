@@ -4,19 +4,19 @@ The view is made for one seat or for all hands. Cards that the chosen seat could
 all, so that they cannot be in the markup.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from dashboard.replay_jumps import Place, deal_position, jumps_of
 from dashboard.replay_steps import (
     DECISIONS,
     Document,
+    Place,
     Point,
     Step,
     StepKind,
+    deal_position,
+    fault_places,
     faults_of,
     notation,
     pips_at,
@@ -132,8 +132,40 @@ class StepView:
         self.strip = [_link(each, index, place, times) for index, each in enumerate(steps)]
         self.deals = entries
         self.faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
-        self.jumps = jumps_of(document, position, steps, place)
+        self.jumps = _jumps(document, position, steps, place)
         self.legal_words = _legal_words(step, place.view)
+
+
+def _jumps(document: Document, position: int, steps: Sequence[Step], here: Place) -> dict[str, Place | None]:
+    """Give where each key leads, None where there is nothing."""
+    last, deals = len(steps) - 1, document["deals"]
+
+    def at(step: int) -> Place | None:
+        return replace(here, step=step) if 0 <= step <= last and step != here.step else None
+
+    def seek(kinds: Collection[StepKind], *, back: bool = False, mine: bool = False) -> Place | None:
+        indices = range(here.step - 1, -1, -1) if back else range(here.step + 1, last + 1)
+        whose = here.view if mine else None
+        fits = (i for i in indices if steps[i].kind in kinds and whose in (None, steps[i].seat))
+        return at(next(fits, here.step))
+
+    def deal(index: int) -> Place | None:
+        return Place(deals[index]["deal"], deals[index]["attempt"], 0, here.view) if 0 <= index < len(deals) else None
+
+    faults = [replace(place, view=here.view) for _, place in fault_places(document) if place]
+    return {
+        "Home": at(0),
+        "ArrowUp": seek({StepKind.TRICK, StepKind.DEAL}, back=True),
+        "ArrowLeft": at(here.step - 1),
+        "ArrowRight": at(here.step + 1),
+        "ArrowDown": seek({StepKind.TRICK, StepKind.SCORE}),
+        "End": at(last),
+        "b": deal(position - 1),
+        "n": deal(position + 1),
+        "d": seek(DECISIONS, mine=True),
+        "F": next((place for place in reversed(faults) if place.at < here.at), None),
+        "f": next((place for place in faults if place.at > here.at), None),
+    }
 
 
 def _points(document: Document, position: int, step: Step, pips: Sequence[int]) -> tuple[Point, ...]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from dashboard.replay_jumps import Place
-from dashboard.replay_steps import Document, Point, Step, StepKind
+from dashboard.replay_steps import Document, Place, Point, Step, StepKind
 from dashboard.web import FAULT_WORDS, SUIT_WORDS, card_words, number, signed
 from tournament.cards import PIPS, TEXTS
 from tournament.rules import GameName

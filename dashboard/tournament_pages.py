@@ -1,7 +1,5 @@
 """The start page, the list of tournaments, the live page of one, and its screen for a projector."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +11,8 @@ from starlette.responses import HTMLResponse
 from dashboard.field import Field, StandingRow, field_of
 from dashboard.match_pages import MatchRow, match_row, taken
 from dashboard.recorded import load_games, match_id, seating_names
-from dashboard.replay_jumps import Place
 from dashboard.replay_pages import step_values
+from dashboard.replay_steps import Place
 from dashboard.site import (
     Contest,
     ContestDep,

@@ -106,7 +106,6 @@ TABLE = {
     "POST /api/v1/submissions": Row(SIGNED, "/api/v1/submissions?bot={name}", {"": GOOD}),
     "GET /api/v1/submissions": Row(SIGNED, "/api/v1/submissions"),
     "GET /api/v1/submissions/{submission_id}": Row(OWNER, "/api/v1/submissions/1"),
-    "POST /api/v1/submissions/{submission_id}/retry": Row(OWNER, "/api/v1/submissions/1/retry", {"": b""}),
     "GET /api/v1/submissions/{submission_id}/probes/{number}": Row(OWNER, "/api/v1/submissions/1/probes/1"),
     # Taking part
     "GET /sign-in": Row(OPEN, "/sign-in"),

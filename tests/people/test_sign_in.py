@@ -1,6 +1,7 @@
 """Signing in, joining, cookies, forms of our own, limits, and the three ways to reach the site."""
 
 import asyncio
+import json
 
 import pytest
 from fastapi import FastAPI
@@ -277,7 +278,7 @@ def test_a_body_that_is_too_large_is_refused_unread(store: Store, app: FastAPI, 
     assert answer.status_code == 413
 
 
-def posted(limit: BodyLimit, body: list[bytes], *, ends: bool = True) -> tuple[int, bytes]:
+def posted(limit: BodyLimit, body: list[bytes], *, ends: bool = True) -> tuple[int, str]:
     """Sends a body in pieces, without saying its length; one that does not end waits for ever after them."""
 
     async def ask() -> list[Message]:
@@ -299,18 +300,19 @@ def posted(limit: BodyLimit, body: list[bytes], *, ends: bool = True) -> tuple[i
         return sent
 
     start, *rest = asyncio.run(ask())
-    return start["status"], b"".join(message.get("body", b"") for message in rest)
+    said = json.loads(b"".join(message.get("body", b"") for message in rest))
+    return start["status"], said["detail"]
 
 
 def test_a_body_that_turns_out_too_large_or_never_ends_or_is_one_too_many_is_cut_off(app: FastAPI) -> None:
     assert posted(BodyLimit(app, 10), [b"12345", b"67890"])[0] == 401, "a stranger's"
-    assert posted(BodyLimit(app, 10), [b"12345", b"678901"]) == (413, b"Refused: expected at most 10 bytes.\n")
+    assert posted(BodyLimit(app, 10), [b"12345", b"678901"]) == (413, "Expected a body of at most 10 bytes.")
     slow = BodyLimit(app, 10, most_s=0.01)
-    assert posted(slow, [b"12345"], ends=False) == (408, b"Refused: expected the whole body within 0.01 s.\n")
+    assert posted(slow, [b"12345"], ends=False) == (408, "Expected the whole body within 0.01 s.")
     full = BodyLimit(app, 10, most_held=8)
     for _ in range(2):  # what was held is let go
         assert posted(full, [b"12345"])[0] == 401
-        assert posted(full, [b"12345", b"6789"]) == (503, b"Busy: too much is being sent, try again.\n")
+        assert posted(full, [b"12345", b"6789"]) == (503, "Too much is being sent: try again.")
 
 
 # Three ways to reach it --------------------------------------------------------------------------------------------
