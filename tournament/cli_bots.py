@@ -16,13 +16,15 @@ from tournament import seeds, verify
 from tournament.adapter import BotError, SeatAdapter
 from tournament.cli_common import (
     BOTS,
+    Json,
     LocalBot,
     Refused,
     RulesOptions,
+    Save,
+    Secret,
     escaped_prints,
     find_bots,
     house_bot,
-    is_text,
     local_sandbox,
     notes,
     out,
@@ -44,6 +46,8 @@ app = typer.Typer()
 
 _MODES: Final = {"cutthroat/2": "--players 2", "cutthroat/3": "--players 3", "wisconsin/4": "--game wisconsin"}
 """The three modes, and the options that mean one of them alone."""
+
+Contest = Annotated[Path | None, typer.Option(help="A kit's contest.json: its rules and limits.")]
 
 
 @app.command(rich_help_panel=BOTS)
@@ -76,12 +80,10 @@ def new(
 def check(
     bot: Annotated[str, typer.Argument(help="A bot: a file, folder, zip, or a house bot's name.")],
     options: RulesOptions,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
+    json: Json = False,
     seed: Annotated[str | None, typer.Option(help="The probes' seed text; else random.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the last probe's replay document to this file.")] = None,
-    contest: Annotated[
-        Path | None, typer.Option(help="A kit's contest.json: under its rules and limits alone.")
-    ] = None,
+    save: Save = None,
+    contest: Contest = None,
 ) -> None:
     """Load a bot, play a probe in each mode, and say what is wrong on which line; rules options leave modes out."""
     if contest is not None and options:
@@ -175,16 +177,17 @@ def reproduce(
     file: Annotated[Path, typer.Argument(help="A decision file, or a replay document.")],
     bot: Annotated[str | None, typer.Option(help="The bot's code now: a file, folder or zip.")] = None,
     at: Annotated[str | None, typer.Option(help="Of a replay: the decision, as deal:act or deal/attempt:act.")] = None,
-    secret: Annotated[str | None, typer.Option(help="Of a replay: the secret, for the bot's own random.")] = None,
+    secret: Secret = None,
+    contest: Contest = None,
     to: Annotated[Path | None, typer.Option(help="Write the decision as a small file.")] = None,
 ) -> None:
     """Put a bot's code at a fault, or at any decision, in one process; exit status 1 if it faults there."""
     if bot is None and to is None:
         raise Refused("reproduce: expected --bot and your bot, or --to and a file to write")
-    _check_secret(secret)
+    limits = Limits() if contest is None else _contest(contest)[1]
     try:
         data = verify.parse(file.read_bytes())
-        decision = decision_from(data) if data.get("format") == FORMAT else _decision_of_replay(data, at, secret)
+        decision = decision_from(data) if data.get("format") == FORMAT else _cut(data, at, secret, limits)
     except OSError as error:
         raise Refused(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -196,7 +199,7 @@ def reproduce(
         raise typer.Exit(_reproduce(decision, find_bots([bot])[0]))
 
 
-def _decision_of_replay(data: dict[str, Any], at: str | None, secret: str | None) -> Decision:
+def _cut(data: dict[str, Any], at: str | None, secret: str | None, limits: Limits) -> Decision:
     verify.check_document(data, secret)
     record = record_of(data)
     place = None
@@ -209,7 +212,7 @@ def _decision_of_replay(data: dict[str, Any], at: str | None, secret: str | None
     if secret is not None:
         key = record.seed_key or record.match_key
         random_seeds = tuple(seeds.bot_seed(secret, key, record.seating, seat) for seat in range(record.rules.players))
-    return decision_at(record, place, random_seeds, Limits())
+    return decision_at(record, place, random_seeds, limits)
 
 
 def _reproduce(decision: Decision, bot: LocalBot) -> int:
@@ -249,11 +252,10 @@ def verify_command(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Replay documents: one a file, or one a line.", show_default=False)
     ] = None,
-    secret: Annotated[str | None, typer.Option(help="The tournament's secret, to check the seeds themselves.")] = None,
+    secret: Secret = None,
     tournament: Annotated[Path | None, typer.Option(help="Check an export: its folder, or the site's zip.")] = None,
 ) -> None:
     """Play replay documents again, or work out a whole tournament again, and say what is wrong."""
-    _check_secret(secret)
     if tournament is not None and not files:
         _verify_tournament(tournament)
     if tournament is not None or not files:
@@ -283,18 +285,11 @@ def verify_command(
     raise typer.Exit(2 if unread else 1 if refused or empty or not read else 0)
 
 
-def _check_secret(secret: str | None) -> None:
-    if secret is not None and not (secret and is_text(secret)):
-        raise Refused("--secret is no text: expected the one that was published")
-
-
 def _verify_tournament(folder: Path) -> None:
     if not folder.exists():
         raise Refused(f"--tournament {folder}: expected a folder that `tournament export` wrote, or its archive")
-    try:
-        from tournament.verify_tournament import Answer, verify_export
-    except ImportError:
-        raise Refused("a tournament is checked with numpy and scipy: install the extra `ratings`") from None
+    from tournament.verify_tournament import Answer, verify_export
+
     wrong = 0
     for finding in verify_export(folder):
         wrong += finding.answer is Answer.WRONG

@@ -318,16 +318,28 @@ def secret_of(seed: str | None, size: int = 32) -> str:
     Raises:
         Refused: it is empty, or bytes that are no text.
     """
-    if seed is None:
-        return secrets.token_hex(size)
-    if not seed or not is_text(seed):
-        raise Refused("--seed is no text: expected one that is not empty, in UTF-8")
-    return seed
+    return secrets.token_hex(size) if seed is None else text_of(seed, "--seed")
 
 
-def is_text(argument: str) -> bool:
-    """Returns whether the bytes of an argument were text: others arrive as halves of surrogate pairs."""
-    return not any("\ud800" <= character <= "\udfff" for character in argument)
+def text_of(argument: str, option: str) -> str:
+    """Returns the text that an option gives.
+
+    Raises:
+        Refused: it is empty, or bytes that are no text.
+    """
+    # Bytes that are no text arrive as halves of surrogate pairs.
+    if not argument or any("\ud800" <= character <= "\udfff" for character in argument):
+        raise Refused(f"{option} is no text: expected one that is not empty, in UTF-8")
+    return argument
+
+
+Secret = Annotated[
+    str | None,
+    typer.Option(
+        help="The tournament's secret, once it is published.",
+        callback=lambda given: given if given is None else text_of(given, "--secret"),
+    ),
+]
 
 
 def print_json(value: Any) -> None:

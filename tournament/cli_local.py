@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tournament import seeds
 from tournament.cli_common import LocalBot, Refused, notes, say_plain
 from tournament.lock import CoordinatorLock
-from tournament.replay import GameRecord, document, to_line
+from tournament.replay import document, to_line
 from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
 from tournament.settings import sqlite_path
@@ -89,14 +89,13 @@ class Players:
         return EXPECTED_DEALS * sum(seconds) / len(seconds)
 
 
-def play_queued(store: Store, tournament_id: int, players: Players, replays: Path | None, again: str) -> None:
+def play_queued(store: Store, tournament_id: int, players: Players, again: str) -> None:
     """Plays a tournament to its end, or shows the progress of whoever holds the database's lock.
 
     Args:
         store: where its matches are queued.
         tournament_id: which.
         players: who plays them.
-        replays: the folder for all games' documents, if they are wanted.
         again: the command that plays on after an interrupt.
 
     Raises:
@@ -112,40 +111,23 @@ def play_queued(store: Store, tournament_id: int, players: Players, replays: Pat
                 progress.refresh()
                 time.sleep(WATCH_S)
         with _noted_interrupts() as interrupts:
-            written = _play(store, tournament_id, players, replays, progress, interrupts)
+            _play(store, tournament_id, players, progress, interrupts)
         if interrupts:
             notes.print(f"Stopped; no finished match is lost. Play on with: {again}")
             raise KeyboardInterrupt
-    if replays is not None:
-        for number, record in store.game_records(tournament_id):
-            if (number, record.seating) not in written:
-                _write_replay(replays, number, record)
 
 
-def _play(
-    store: Store,
-    tournament_id: int,
-    players: Players,
-    replays: Path | None,
-    progress: _Progress,
-    interrupts: list[int],
-) -> set[tuple[int, int]]:
-    """Plays what is queued; returns match and seating of the games whose documents it wrote."""
-    written: set[tuple[int, int]] = set()
+def _play(store: Store, tournament_id: int, players: Players, progress: _Progress, interrupts: Sequence[int]) -> None:
+    """Plays what is queued, until nothing is left or there is an interrupt."""
     waited = False
     run = LocalRun(store, players.executor(), tournament_id)
     while not interrupts:
         played = run.step(1.0)
-        for each in played if replays is not None else ():
-            for game in each.result.games:
-                faults = tuple(report.fault for report in game.reports)
-                _write_replay(replays, each.match.number, each.task.record(game.seating, game.acts, faults))
-                written.add((each.match.number, game.seating))
         progress.add(played)
         if not played and not run.busy:
             others = store.counts(tournament_id).running
             if not others:
-                return written
+                return
             if not waited:
                 notes.print(
                     f"Another process plays {counted(others, 'match')}; what it leaves comes back within minutes."
@@ -154,7 +136,6 @@ def _play(
             progress.refresh()
             time.sleep(WATCH_S)
     run.stop()
-    return written
 
 
 @contextmanager
@@ -168,13 +149,13 @@ def _noted_interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _write_replay(folder: Path | None, number: int, record: GameRecord) -> None:
-    """Writes a game's document by rename, so that nobody ever reads half of one."""
-    assert folder is not None
-    path = folder / f"{number:06}-{record.seating}.json"
-    part = path.with_suffix(".part")
-    part.write_text(to_line(document(record)), encoding="utf-8", newline="\n")
-    part.replace(path)
+def write_replays(store: Store, tournament_id: int, folder: Path) -> None:
+    """Writes the documents of all games, each by rename, so that nobody ever reads half of one."""
+    for number, record in store.game_records(tournament_id):
+        path = folder / f"{number:06}-{record.seating}.json"
+        part = path.with_suffix(".part")
+        part.write_text(to_line(document(record)), encoding="utf-8", newline="\n")
+        part.replace(path)
 
 
 class _Progress:

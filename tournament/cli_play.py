@@ -16,6 +16,7 @@ from tournament.cli_common import (
     LocalBot,
     Refused,
     RulesOptions,
+    Save,
     escaped_prints,
     find_bots,
     local_sandbox,
@@ -49,7 +50,7 @@ def play(
     options: RulesOptions,
     seed: Annotated[str | None, typer.Option(help="The seed text; else random, and said.")] = None,
     debug: Annotated[bool, typer.Option(help="All in one process, so that breakpoint() works.")] = False,
-    save: Annotated[Path | None, typer.Option(help="Write the replay document to this file.")] = None,
+    save: Save = None,
 ) -> None:
     """Play one game and show it act by act, with what the bots print."""
     found = find_bots(bots)

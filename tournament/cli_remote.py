@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import typer
 
 from tournament import tokens
-from tournament.cli_common import BOTS, Refused, notes, out, print_json
+from tournament.cli_common import BOTS, Json, Refused, Save, notes, out, print_json
 from tournament.intake import read_bot
 from tournament.remote import Remote, upload_of
 
@@ -31,7 +31,7 @@ def join(
     """Join a contest, claim an installation or take over an account, with a link."""
     parts = urlsplit(link)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise Refused(f"{link}: expected a link like http://host:8000/join/abcd-efgh-jkmn-pqrs")
+        raise Refused(f"{link!r}: expected a link like http://host:8000/join/abcd-efgh-jkmn-pqrs")
     server = link.partition("/join")[0]
     body = json_module.dumps({"code": tokens.code_of(link), "name": name}).encode()
     joined = Remote(server).ask("/join", data=body, kind="application/json")
@@ -52,8 +52,8 @@ def submit(
         str | None, typer.Option(help="The server's address (default: the one joined).", show_default=False)
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait for the verdict.")] = True,
-    save: Annotated[Path | None, typer.Option(help="Write the last probe's replay document to this file.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON value.")] = False,
+    save: Save = None,
+    json: Json = False,
 ) -> None:
     """Submit a bot and wait for its verdict: exit status 0 accepted, 1 not, 3 the check failed through the server."""
     remote = Remote.from_settings(os.environ, server)

@@ -36,7 +36,7 @@ from tournament.cli_common import (
     secret_of,
     with_rules,
 )
-from tournament.cli_local import Players, play_queued
+from tournament.cli_local import Players, play_queued, write_replays
 from tournament.environment import demanding, difference, environment, is_pinned, missing
 from tournament.models import TournamentState
 from tournament.models_people import FIRST_ACCOUNT
@@ -131,8 +131,8 @@ def _run(
         ]
         tournament_id = store.create_running(new, entrants)
         notes.print(f"Tournament {tournament_id}; commitment to the secret {seeds.commitment(secret)}")
-        play_queued(store, tournament_id, players, replays, resume_command(tournament_id, db, replays))
-        _say_end(store, tournament_id, as_json=as_json)
+        play_queued(store, tournament_id, players, resume_command(tournament_id, db, replays))
+        _say_end(store, tournament_id, replays, as_json=as_json)
 
 
 @app.command(rich_help_panel=TOURNAMENTS)
@@ -149,10 +149,10 @@ def resume(
                 store.set_state(info.id, TournamentState.RUNNING)
             own = all(each.owner < FIRST_ACCOUNT for each in store.entrants(info.id))
             with closing(Players(jobs or core_count(), own=own)) as players:
-                play_queued(store, info.id, players, replays, resume_command(info.id, db, replays))
+                play_queued(store, info.id, players, resume_command(info.id, db, replays))
         else:
             notes.print(f"Tournament {info.id} is {info.state}: nothing is queued.")
-        _say_end(store, info.id, as_json=json)
+        _say_end(store, info.id, replays, as_json=json)
 
 
 def resume_command(tournament_id: int, db: str | None, replays: Path | None) -> str:
@@ -257,7 +257,9 @@ def _rich_table(info: TournamentInfo, rows: Sequence[TableRow]) -> Table:
     return shown
 
 
-def _say_end(store: Store, tournament_id: int, *, as_json: bool) -> None:
+def _say_end(store: Store, tournament_id: int, replays: Path | None, *, as_json: bool) -> None:
+    if replays is not None:
+        write_replays(store, tournament_id, replays)
     _print_standings(store, tournament_id, as_json=as_json)
     info, counts = store.tournament(tournament_id), store.counts(tournament_id)
     if counts.failed:

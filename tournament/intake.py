@@ -106,7 +106,9 @@ def check_files(files: Iterable[tuple[str, bytes]]) -> BotSource:
     reasons.extend(f"{_shown(path)}: this path is a file and a folder at once"
                    for path in sorted(paths) if any(other.startswith(path + "/") for other in paths))  # fmt: skip
     if ENTRY not in paths:
-        reasons.append(f"there is no {ENTRY} at the top: expected it to define the class Bot")
+        reasons.append(
+            f"there is no {ENTRY} at the top: expected it to define the class Bot, or a bot of one file by itself"
+        )
     if reasons:
         raise UploadRefused(reasons)
     return BotSource.of_files(files)

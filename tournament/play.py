@@ -29,7 +29,6 @@ from tournament.view import View
 
 _LIMITS: Final = Limits()
 
-
 PASSES_THROUGH: Final = (KeyboardInterrupt, BdbQuit)
 """What is no fault of a bot in one process: Ctrl-C, and leaving the debugger."""
 
@@ -86,9 +85,7 @@ def play_game(
     seed: str,
     *,
     names: Sequence[str] | None = None,
-    limits: Limits = _LIMITS,
     own_random: bool = True,
-    raise_faults: bool = False,
 ) -> PlayedGame:
     """Plays one game and returns how it ended; no limit is enforced.
 
@@ -99,19 +96,15 @@ def play_game(
         seed: the secret's text, as with `run --seed`.
         names: one per bot, ``name`` or ``name:version``; by default made from the class or its module. The deals
             follow from the seed, the rules and the set of names.
-        limits: what the view shows.
         own_random: whether each seat has the module `random` to itself, seeded as in a contest; without it play is
             faster, and bots draw from the one generator of the process.
-        raise_faults: whether a bot's exception ends the call instead of costing the bot the game.
 
     Raises:
         ValueError: bots and rules do not fit, a name is not allowed, or the seed is empty.
     """
     if any(bot is None for bot in bots):
         raise ValueError("a seat without a bot: expected one for each seat; `Decisions` plays games with empty seats")
-    decisions = Decisions(
-        bots, rules, seed, names=names, limits=limits, own_random=own_random, raise_faults=raise_faults
-    )
+    decisions = Decisions(bots, rules, seed, names=names, own_random=own_random)
     for _ in decisions:
         raise AssertionError("every seat has a bot")
     return decisions.played
@@ -134,9 +127,7 @@ class Decisions:
         seed: str,
         *,
         names: Sequence[str] | None = None,
-        limits: Limits = _LIMITS,
         own_random: bool = True,
-        raise_faults: bool = False,
     ) -> None:
         """Seats the bots; arguments as of `play_game`, None in `bots` for a seat that the caller plays.
 
@@ -161,12 +152,10 @@ class Decisions:
         self._seating = possible.index(table) + 1
         self.game = Game(rules, seeds.deal_seed(seed, self._key))
         writer = QuestionWriter(self.game)
-        passes_through = (BaseException,) if raise_faults else PASSES_THROUGH
         self._adapters = [
-            SeatAdapter(rules, limits, seat, passes_through=passes_through, writer=writer)
+            SeatAdapter(rules, _LIMITS, seat, passes_through=PASSES_THROUGH, writer=writer)
             for seat in range(rules.players)
         ]
-        self._raise_faults = raise_faults
         self._generator = _Generator(len(bots)) if own_random else None
         self._errors: list[str] = []
         self._iterator = self._play()
@@ -186,9 +175,7 @@ class Decisions:
         if game.outcome is None:
             raise ValueError("the game is not over: iterate over all its decisions first")
         seed = seeds.deal_seed(self._secret, self._key)
-        record = GameRecord(
-            self._key, self._seating, game.rules, seed, self._players, bytes(game.acts), game.faults
-        )  # fmt: skip
+        record = GameRecord(self._key, self._seating, game.rules, seed, self._players, bytes(game.acts), game.faults)
         return PlayedGame(game.outcome, record, game, tuple(self._errors))
 
     def _play(self) -> Iterator[Decision]:
@@ -214,8 +201,6 @@ class Decisions:
                 try:
                     index = adapter.choose(deal.phase, legal, adapter.reader.look(deal.phase, legal))
                 except BotError as error:
-                    if self._raise_faults:
-                        raise
                     self._errors.append(error.text)
                     game.fault(seat, error.kind)
                 else:
@@ -233,8 +218,6 @@ class Decisions:
             try:
                 self._seat(self._adapters[seat], bot, text)
             except BotError as error:
-                if self._raise_faults:
-                    raise
                 if not self.game.over:
                     self._errors.append(error.text)
                     self.game.load_fault(seat, error.kind)
@@ -245,9 +228,7 @@ class Decisions:
         elif isinstance(bot, type):
             try:
                 adapter.use(bot())
-            except Exception as error:
-                if self._raise_faults:
-                    raise
+            except Exception as error:  # noqa: BLE001  # a bot may raise anything
                 raise BotError(FaultKind.LOAD, f"{type(error).__name__}: {error}", traceback.format_exc()) from None
         elif bot is not None:
             adapter.use(bot)
