@@ -6,7 +6,6 @@ import ast
 import re
 import shlex
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -101,7 +100,7 @@ def check(
         raise typer.Exit(1) from None
     opponent = house_bot("random" if candidate.house and candidate.name == "simple" else "simple")
     seed = secret_of(seed, size=4)
-    with closing(local_sandbox()) as sandbox:
+    with local_sandbox() as sandbox:
         tried = [(rules, limits) for rules in modes]
         found = check_bot(
             (candidate.player, candidate.source), (opponent.player, opponent.source), tried, sandbox, seed

@@ -9,7 +9,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -290,16 +290,20 @@ def opened(db: str | None, *, wait_s: float = 0.0) -> Iterator[Store]:
             yield store
 
 
-def local_sandbox() -> Sandbox | PlainSandbox:
-    """Starts the sandbox, or, where there is none, says so and plays bots in plain child processes.
+@contextmanager
+def local_sandbox() -> Iterator[Sandbox | PlainSandbox]:
+    """Gives the sandbox, or, where there is none, says so and plays bots in plain child processes.
 
     Only for house bots and one's own files.
     """
-    try:
-        return Sandbox().start()
-    except SandboxRefused as failure:
-        say_plain(str(failure))
-    return PlainSandbox().start()
+    with ExitStack() as stack:
+        sandbox: Sandbox | PlainSandbox
+        try:
+            sandbox = stack.enter_context(Sandbox())
+        except SandboxRefused as failure:
+            say_plain(str(failure))
+            sandbox = PlainSandbox()
+        yield sandbox
 
 
 def core_count() -> int:

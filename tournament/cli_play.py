@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -89,7 +88,7 @@ def _play_sandboxed(found: list[LocalBot], task: MatchTask) -> tuple[dict[str, A
             prints[_now(game)].append((seat, log[heard[seat] :]))
             heard[seat] = len(log)
 
-    with closing(local_sandbox()) as sandbox:
+    with local_sandbox() as sandbox:
         sources = {bot.source.sha256: bot.source for bot in found}
         (result,) = Referee(sandbox, sources, watcher=listen).play_match(task)
     faults = tuple(report.fault for report in result.reports)

@@ -43,6 +43,7 @@ from workers.local import LocalExecutor
 from workers.logs import log_to
 from workers.repeat import watch_repeats
 from workers.sandbox import doctor as sandbox_doctor
+from workers.sandbox.doctor import Check
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -252,8 +253,7 @@ def doctor(db: Db = None) -> None:
     settings = Settings.from_environment(os.environ, db)
     here = environment()
     out.print(f"environment {fingerprint(here)}: {here['python']}, rules engine {here['engine'][:12]}")
-    sandbox = [(check.name, check.ok, check.detail) for check in sandbox_doctor.doctor()]
-    checks = [*sandbox, _check_database(settings), _check_broker(settings)]
+    checks = [*sandbox_doctor.doctor(), _check_database(settings), _check_broker(settings)]
     for name, good, text in checks:
         mark = "ok  " if good else "none" if name in LAYERS else "BAD "
         out.print(f"{mark} {name}: {text}")
@@ -261,33 +261,33 @@ def doctor(db: Db = None) -> None:
         raise typer.Exit(1)
 
 
-def _check_database(settings: Settings) -> tuple[str, bool, str]:
+def _check_database(settings: Settings) -> Check:
     store = Store(settings.database_url)
     if store.path is not None and not store.path.exists():
-        return "database", True, f"{store.path} does not exist yet"
+        return Check("database", True, f"{store.path} does not exist yet")
     with closing(store):
         try:
             count = len(store.tournaments())
         except SQLAlchemyError as error:
-            return "database", False, f"{_safe(store.url)}: {str(error).partition(chr(10))[0]}"
-    return "database", True, f"{_safe(store.url)} answers, {count} tournaments on its first page"
+            return Check("database", False, f"{_safe(store.url)}: {str(error).partition(chr(10))[0]}")
+    return Check("database", True, f"{_safe(store.url)} answers, {count} tournaments on its first page")
 
 
-def _check_broker(settings: Settings) -> tuple[str, bool, str]:
+def _check_broker(settings: Settings) -> Check:
     if settings.broker_url is None:
-        return "broker", True, "none: TOURNAMENT_BROKER_URL is not set"
+        return Check("broker", True, "none: TOURNAMENT_BROKER_URL is not set")
     try:
         import redis
 
         from workers.app import redis_client, safe_url
     except ImportError:
-        return "broker", False, "this needs Celery and Redis: install the extra `distributed`"
+        return Check("broker", False, "this needs Celery and Redis: install the extra `distributed`")
     with closing(redis_client(settings.broker_url)) as client:
         try:
             client.ping()
         except redis.RedisError as error:
-            return "broker", False, f"{safe_url(settings.broker_url)}: {error}"
-    return "broker", True, f"{safe_url(settings.broker_url)} answers"
+            return Check("broker", False, f"{safe_url(settings.broker_url)}: {error}")
+    return Check("broker", True, f"{safe_url(settings.broker_url)} answers")
 
 
 def _safe(url: str) -> str:

@@ -293,7 +293,7 @@ class Coordinator:
             for part in chunks(matches, self._estimates, self._pace):
                 for ticket in self._send(part, queue):
                     waiting.remove(ticket.lease)
-                    logger.debug("published", extra=_about(ticket))
+                    logger.debug("published", extra=ticket.about)
         except (redis.RedisError, BrokerAway, OSError):
             self._store.release(waiting)
             raise
@@ -327,7 +327,3 @@ def chunks(matches: Sequence[LeasedMatch], estimates: Estimates, pace: Pace) -> 
             parts.append(current)
             room_s = pace.chunk_s - expected_s
     return parts
-
-
-def _about(ticket: Ticket) -> dict[str, Any]:
-    return {"tournament": ticket.tournament_id, "match": ticket.id, "attempt": ticket.attempt}

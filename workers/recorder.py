@@ -161,6 +161,9 @@ class Recorder:
         return ticket
 
     def _results(self, message: _Results) -> None:
+        def about(ticket: Ticket) -> dict[str, Any]:
+            return {**ticket.about, "worker": message.worker}
+
         unplayed = [self._ticket(value) for value in message.unplayed]
         failures = [(self._ticket(value), storable(str(reason)[:500])) for value, reason in message.failures]
         checked: list[tuple[Ticket, MatchResult]] = []
@@ -169,22 +172,22 @@ class Recorder:
             try:
                 result = self._played_again(ticket, {**each.result, "worker": message.worker})
             except Rejected as error:
-                logger.error("a result that cannot be: %s", error, extra=_about(ticket, message.worker))  # noqa: TRY400
+                logger.error("a result that cannot be: %s", error, extra=about(ticket))  # noqa: TRY400
                 failures.append((ticket, f"a result that cannot be: {error}"[:500]))
                 continue
             if ticket.attempt != REPEATED:
                 checked.append((ticket, result))
             elif not answer_order(self._store, ticket.id, message.worker, [each.digest for each in result.games]):
-                logger.warning("played again by one who was not asked to", extra=_about(ticket, message.worker))
+                logger.warning("played again by one who was not asked to", extra=about(ticket))
         outcomes = self._store.record([result for _, result in checked])
         for (ticket, result), outcome in zip(checked, outcomes, strict=True):
             self._estimates.observe(ticket.tournament_id, ticket.entrants, result.play_s)
             level = logging.INFO if outcome in (Recorded.RECORDED, Recorded.DUPLICATE) else logging.WARNING
-            logger.log(level, "result: %s", outcome, extra=_about(ticket, message.worker))
+            logger.log(level, "result: %s", outcome, extra=about(ticket))
             if outcome is Recorded.RECORDED and is_drawn(self._tickets.tournament(ticket.tournament_id), ticket.key):
                 order_repeats(self._store, ticket.tournament_id, [ticket.number])
         for ticket, reason in failures:
-            logger.warning("failure: %s", reason, extra=_about(ticket, message.worker))
+            logger.warning("failure: %s", reason, extra=about(ticket))
             self._store.fail(*ticket.lease, reason, max_losses=self._max_losses)
         if unplayed:
             self._store.release(ticket.lease for ticket in unplayed)
@@ -218,10 +221,6 @@ def _check_sizes(result: MatchResult) -> None:
                 raise Rejected(f"a fault report with a text beyond {_MAX_TEXT} characters")
             if not all(math.isfinite(each) for each in (report.measured, report.limit) if each is not None):
                 raise Rejected(f"measured {report.measured}, limit {report.limit}: expected numbers")
-
-
-def _about(ticket: Ticket, worker: str) -> dict[str, Any]:
-    return {"tournament": ticket.tournament_id, "match": ticket.id, "attempt": ticket.attempt, "worker": worker}
 
 
 class RecorderLoop(ConsumerMixin):

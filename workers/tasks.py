@@ -194,19 +194,18 @@ class Player:
 
     def _play(self, ticket: Ticket, task: MatchTask, answer: _Answer) -> None:
         assert self._referee is not None
-        about = {"tournament": ticket.tournament_id, "match": ticket.id, "attempt": ticket.attempt}
         begun_s = self._clock()
         try:
             games = self._referee.play_match(task)
         except SandboxFailure as failure:
-            logger.warning("a match failed through our fault: %s", failure, extra=about)
+            logger.warning("a match failed through our fault: %s", failure, extra=ticket.about)
             self.close()
             self._failures_in_a_row += 1
             answer.failed(ticket, str(failure)[:500])
         else:
             self._failures_in_a_row = 0
             played_s = self._clock() - begun_s
-            logger.info("played in %.3f s", played_s, extra=about)
+            logger.info("played in %.3f s", played_s, extra=ticket.about)
             answer.result(ticket, MatchResult(task.match_id, task.attempt, games, self._name, played_s))
 
     def _ready(self) -> bool:

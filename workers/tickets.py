@@ -99,6 +99,11 @@ class Ticket:
         """What the store knows the lease by."""
         return self.id, self.attempt
 
+    @property
+    def about(self) -> dict[str, int]:
+        """What log lines name it by."""
+        return {"tournament": self.tournament_id, "match": self.id, "attempt": self.attempt}
+
     def signed(self, signing_key: str, seed: str) -> Ticket:
         """Returns the ticket with its signature."""
         text = "|".join(map(str, (*astuple(self)[:-1], seed)))

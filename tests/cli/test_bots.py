@@ -233,6 +233,21 @@ def test_reproduce_tells_by_its_status_whether_the_bot_faults_again(
     assert found == status
 
 
+def test_reproduce_takes_the_limits_of_a_contest(command: Command) -> None:
+    command("new", "--kit", "kit", "--players", "2")
+    contest = json.loads(Path("kit/contest.json").read_text())
+    contest["limits"]["decision_cpu_s"] = 0.25
+    Path("contest.json").write_text(json.dumps(contest))
+    Path("bad.py").write_text(BOT.format(answer="view.legal[0] if view.limits.decision_cpu_s > 0.5 else None"))
+    command("play", "bad.py", "simple", "--seed", "a", "--save", "game.json")
+    place = next(f"{deal['deal']}/{deal['attempt']}:{len(deal['bids'])}"
+                 for deal in json.loads(Path("game.json").read_text())["deals"] if deal["bidder"] == 0)  # fmt: skip
+    arguments = ("reproduce", "game.json", "--at", place, "--bot", "bad.py")
+    assert command(*arguments)[0] == 0
+    status, said = command(*arguments, "--contest", "contest.json")
+    assert (status, "answered None" in said) == (1, True)
+
+
 def test_reproduce_writes_cards_as_people_do(command: Command) -> None:
     command("check", "faulty.py", "--players", "2", "--seed", "s", "--save", "probe.json")
     said = command("reproduce", "probe.json", "--bot", "faulty.py")[1]

@@ -7,7 +7,7 @@ import pytest
 from tournament.game import FaultKind
 from tournament.rules import Limits
 from workers.sandbox.account import OFF_TURN_CPU_S, UNREAD_S, Account
-from workers.sandbox.clocks import WallMeter
+from workers.sandbox.clocks import ProcessProbe, WallMeter
 
 LIMITS = Limits(decision_cpu_s=1.0, game_cpu_s=3.0, deal_cpu_s=0.5, load_cpu_s=5.0)
 
@@ -93,7 +93,7 @@ def test_a_little_of_it_is_none_but_counts_as_time_of_the_game() -> None:
     assert 0.02 * steps == pytest.approx(fault.limit, abs=0.021)
 
 
-class FakeProbe:
+class FakeProbe(ProcessProbe):
     """A process that does as it is told."""
 
     def __init__(self, *, delay: bool = True) -> None:

@@ -9,7 +9,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 DEAD: Final = "X"
 
@@ -53,21 +53,8 @@ def status(pid: int) -> dict[str, str]:
     return {}
 
 
-class Probe(Protocol):
-    """What a `WallMeter` looks at."""
-
-    def cpu_s(self) -> float | None:
-        """CPU seconds used."""
-
-    def queue_delay_s(self) -> float | None:
-        """Seconds spent waiting for a processor, or None where the kernel does not say."""
-
-    def state(self) -> str:
-        """The state as one letter."""
-
-
 class ProcessProbe:
-    """Looks at one process."""
+    """What a `WallMeter` looks at: one process."""
 
     def __init__(self, pid: int) -> None:
         """Looks at the process of this number."""
@@ -95,7 +82,7 @@ class WallMeter:
         effective_s: the time that counts.
     """
 
-    def __init__(self, probe: Probe, now_s: float, stall_s: float) -> None:
+    def __init__(self, probe: ProcessProbe, now_s: float, stall_s: float) -> None:
         """Starts to measure.
 
         Args:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import Sandbox
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of what `tournament doctor` says about the sandbox."""
+class Check(NamedTuple):
+    """One line of what `tournament doctor` says."""
 
     name: str
     ok: bool

@@ -13,10 +13,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Final, Self
+from typing import IO, Final
 
 from tournament.game import FaultKind
 from tournament.rules import Limits
@@ -33,32 +32,16 @@ from workers.sandbox.frames import (
     parse_answer,
 )
 
-NOTICE: Final = "bots run as plain processes here, without the sandbox: house bots and your own files only"
-"""Said in one line by whoever uses a `PlainSandbox`."""
-
 _START_S: Final = 30.0
 """A fresh interpreter imports the list of modules first, numpy among them, on a machine of unknown speed."""
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 
 
-class PlainSandbox:
-    """Stands in for a `Sandbox`; a context manager that has nothing to start."""
+class PlainSandbox(AbstractContextManager["PlainSandbox"]):
+    """Stands in for a `Sandbox`: there is nothing to start, and guests are closed by who spawned them."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def start(self) -> Self:
-        """Does nothing; a process is started for each guest."""
-        return self
-
-    def close(self) -> None:
-        """Does nothing; guests are closed by who spawned them."""
+    def __exit__(self, *_: object) -> None: ...
 
     def spawn(self, source: BotSource, init: GuestInit, slot: int) -> PlainGuest:
         """Starts a process for a bot; it loads while others are started.
