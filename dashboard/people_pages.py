@@ -162,6 +162,6 @@ def _link_page(request: Request, site: Site, code: str, words: str) -> Response:
         request,
         "link.html",
         link=link,
-        words=words,
+        text=words,
         picture=Markup(picture),  # noqa: S704  # drawn here, and the link is in it as squares only
     )

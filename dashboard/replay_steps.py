@@ -80,9 +80,8 @@ class Point:
     name: str
     settled: bool
     side: int | None = None
-    card: int | None = None
+    card: str | None = None
     trick: int | None = None
-    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +187,14 @@ def points_at(step: Step, pips: Sequence[int]) -> tuple[Point, ...]:
         card, seat, number = max(played)
         ace = card % 13 == 12
         if ace or rules.high is High.HIGHEST_IN_PLAY:
-            high = Point("High", ace or final, rules.side_of(seat), card, number)
+            high = Point("High", ace or final, rules.side_of(seat), TEXTS[card], number)
         card, seat, number = min(played)
         lowest = card % 13 == rules.lowest_rank - 2
         if rules.game is GameName.CUTTHROAT or lowest:
-            low = Point("Low", lowest or final, rules.side_of(seat), card, number)
+            low = Point("Low", lowest or final, rules.side_of(seat), TEXTS[card], number)
     for number, trick in enumerate(deal.tricks[: step.tricks], start=1):
         if trump * 13 + 9 in trick.cards:
-            jack = Point("Jack", True, rules.side_of(trick.winner), trump * 13 + 9, number)
+            jack = Point("Jack", True, rules.side_of(trick.winner), TEXTS[trump * 13 + 9], number)
     most = max(pips)
     return high, low, jack, Point("Game", final, pips.index(most) if list(pips).count(most) == 1 else None)
 

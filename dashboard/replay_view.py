@@ -6,6 +6,7 @@ all, so that they cannot be in the markup.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import sub
 from types import MappingProxyType
 
 from dashboard.replay_steps import (
@@ -23,9 +24,9 @@ from dashboard.replay_steps import (
     points_at,
     steps_of,
 )
-from dashboard.replay_words import bot_names, needs_words, point_words, sentence, side_names
+from dashboard.replay_words import bot_names, side_names
 from tournament.cards import PIPS, TEXTS
-from tournament.deal import Deal
+from tournament.deal import Deal, Phase
 from tournament.rules import Rules, Win
 
 Times = Mapping[tuple[int, int, int], int]
@@ -81,11 +82,26 @@ class StepView:
         entries = document["deals"]
         before = _scores_before(document, position)
         after = entries[position].get("scores") if ended else None
-        knows_discards = place.view in (None, deal.bidder)
+        seen, knows_discards = place.view in (None, step.seat), place.view in (None, deal.bidder)
 
         self.place, self.last_step, self.players = place, len(steps) - 1, players
-        self.sentence = sentence(document, step, place, before, after)
         self.names, self.sides = bot_names(document), side_names(document)
+        # What happens: a bid, a card, the cards taken or discarded as far as the view may know them, or a fault.
+        self.kind, self.seat = step.kind, step.seat
+        self.action: int | str | list[str] | None = step.fault
+        self.hidden_count = 0
+        if step.kind is StepKind.PLAY and isinstance(step.action, int):
+            self.action = TEXTS[step.action]
+        elif isinstance(step.action, tuple):
+            self.action = [TEXTS[card] for card in step.action] if seen else []
+            self.hidden_count = len(step.action)
+        elif step.kind is StepKind.BID:
+            self.action = step.action
+        self.bidder, self.bid, self.over = deal.bidder, deal.bid, deal.over
+        self.bidding = rules.side_of(deal.bidder) if deal.bidder >= 0 else None
+        self.playing = deal.phase is not Phase.BID
+        self.made, self.won = deal.made, deal.won[self.bidding] if ended and self.bidding is not None else None
+        self.changes = dict(zip(self.sides, map(sub, after, before), strict=True)) if after else {}
         self.dealer, self.house = deal.dealer, step.house
         self.bids = {(deal.dealer + 1 + turn) % players: bid for turn, bid in enumerate(deal.bids)}
         self.acted = step.seat if step.kind in DECISIONS else None
@@ -112,9 +128,7 @@ class StepView:
         self.taken = [TEXTS[card] for card in deal.taken] if knows_discards else []
         self.discards = [TEXTS[card] for card in deal.discards] if knows_discards else []
         self.pips = pips_at(step, knows_discards)
-        points = _points(document, position, step, self.pips)
-        self.points = [replace(point, words=point_words(document, step, point)) for point in points]
-        self.contract, self.needs = _contract(document, step), needs_words(step, points)
+        self.points = _points(document, position, step, self.pips)
         self.scores, self.target = after or before, rules.target
         self.must_bid = [
             name
@@ -207,14 +221,6 @@ def _hand(dealt: Deal, step: Step, seat: int, open_cards: bool) -> list[CardView
         legal = open_cards and card in options
         views.append(CardView(TEXTS[card], state, legal, deal.trump == card // 13, decided and card in chosen))
     return views
-
-
-def _contract(document: Document, step: Step) -> str:
-    deal = step.deal
-    if deal.bidder < 0:
-        return "nobody has bid" if not deal.over else "thrown in: everybody passed"
-    name = bot_names(document)[deal.bidder]
-    return f"{name} in seat {deal.bidder} {'bids' if deal.phase == 0 else 'bid'} {deal.bid}"
 
 
 def _link(step: Step, index: int, place: Place, times: Times) -> StepLink:

@@ -26,20 +26,6 @@ SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
     str(rank): word for rank, word in enumerate("two three four five six seven eight nine".split(), start=2)
 }
-FAULT_WORDS = {
-    "load": "could not be loaded",
-    "exception": "raised an exception",
-    "exited": "ended its process",
-    "killed": "was killed by a signal",
-    "memory": "used too much memory",
-    "forbidden-call": "made a forbidden system call",
-    "timeout-cpu": "used too much processor time",
-    "timeout-wall": "did not answer in time",
-    "off-turn": "worked outside its turn",
-    "protocol": "broke the protocol",
-    "invalid": "answered something that is no action",
-    "illegal": "chose an action that the rules do not allow",
-}
 # Everything a terminal or a text editor could act on, and the marks that turn the direction of
 # text around: shown as escapes, so that a log cannot hide part of itself.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -163,7 +149,7 @@ class Renderer:
         self.environment.filters.update({each.__name__: each for each in filters})
         self.environment.filters.update(
             combine=lambda one, other: {**one, **other},
-            fault_words=FAULT_WORDS.__getitem__,
+            suit_words=SUIT_WORDS.__getitem__,
             moment=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         )
 

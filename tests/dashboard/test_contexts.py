@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # What the renderer gives every template, and what templates import or define for themselves.
 FRAME = {
     *("frame", "url_for", "static", "suit", "self", "range", "interval_scale", "rating_chart"),
-    *("parts", "charts", "cards", "interval", "table", "page"),
+    *("parts", "charts", "cards", "words", "interval", "table", "page"),
 }
 CONTEXTS = {
     "_live.html": LivePart,

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fastapi import FastAPI
+
 GAMES = int(os.environ.get("REPLAY_GAMES", "12"))
 MODES = (
     Rules.make("cutthroat", players=2, target=3, deal_limit=1, redeal_limit=2),
@@ -150,7 +152,13 @@ def test_no_link_leads_into_a_deal_that_another_game_of_the_match_does_not_have(
     assert dead == []
 
 
-def test_hidden_cards_are_hidden_in_the_strip_and_in_the_words_too() -> None:
+@pytest.fixture(scope="module")
+def words(app: FastAPI) -> Any:
+    """Give the macros that say what happens at a step."""
+    return app.state.site.renderer.environment.get_template("_words.html").module
+
+
+def test_hidden_cards_are_hidden_in_the_strip_and_in_the_words_too(words: Any) -> None:
     shown = next(d for d in map(random_document, range(5, 90, 6)) if d["deals"][0]["taken"])
     steps = steps_of(shown, 0)
     take = next(index for index, step in enumerate(steps) if step.kind is StepKind.TAKE)
@@ -159,7 +167,8 @@ def test_hidden_cards_are_hidden_in_the_strip_and_in_the_words_too() -> None:
     hidden = StepView(shown, Place(1, shown["deals"][0]["attempt"], take, other))
     own = StepView(shown, Place(1, shown["deals"][0]["attempt"], take, bidder))
     assert hidden.strip[take].token == "+3"
-    assert hidden.sentence.endswith("takes 3 cards.")
+    assert words.sentence(hidden).endswith("takes 3 cards.")
+    assert hidden.action == []
     assert own.strip[take].token == "+" + "".join(shown["deals"][0]["taken"])
     assert all(link.token == "" for link in hidden.strip[take + 1 :])
     assert hidden.undealt == hidden.taken == []
@@ -180,7 +189,7 @@ def scenarios() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario["id"])
-def test_the_view_of_a_worked_scenario_says_what_was_worked_out_by_hand(scenario: dict[str, Any]) -> None:
+def test_the_view_of_a_worked_scenario_says_what_was_worked_out_by_hand(scenario: dict[str, Any], words: Any) -> None:
     rules = Rules.make(scenario["game"], players=scenario["players"], **{"bidder_takes": 0} | scenario["options"])
     expected = scenario["expected"]
     names = ("high", "low", "jack")
@@ -207,14 +216,14 @@ def test_the_view_of_a_worked_scenario_says_what_was_worked_out_by_hand(scenario
     shown = {"rules": rules.to_dict(), "players": players, "deals": [entry], "result": result}
     view = StepView(shown, Place(step=10_000))
     assert list(view.pips) == expected["game_counts"]
-    assert ("Made" if expected["made"] else "Failed") in view.needs
+    assert ("Made" if expected["made"] else "Failed") in words.needs(view)
     for point in view.points:
         owner = entry["points"][point.name.lower()]
         assert point.settled
-        assert point.words.startswith("nobody" if owner is None else view.sides[owner])
+        assert words.point(view, point).startswith("nobody" if owner is None else view.sides[owner])
 
 
-def test_what_is_settled_before_the_end_is_settled_at_the_end() -> None:
+def test_what_is_settled_before_the_end_is_settled_at_the_end(words: Any) -> None:
     for number in range(30):
         shown = random_document(number)
         for entry in shown["deals"]:
@@ -224,10 +233,10 @@ def test_what_is_settled_before_the_end_is_settled_at_the_end() -> None:
             for step in range(last.last_step):
                 view = StepView(shown, Place(entry["deal"], entry["attempt"], step))
                 for now, final in zip(view.points, last.points, strict=True):
-                    assert not now.settled or now.words == final.words
+                    assert not now.settled or words.point(view, now) == words.point(last, final)
 
 
-def test_a_fault_is_a_step_of_its_own_and_the_house_is_named_after_it() -> None:
+def test_a_fault_is_a_step_of_its_own_and_the_house_is_named_after_it(words: Any) -> None:
     shown = next(
         d for n in range(25, 200, 30) if len((d := random_document(n))["players"]) == 3 and d["result"]["fault"]
     )
@@ -239,7 +248,7 @@ def test_a_fault_is_a_step_of_its_own_and_the_house_is_named_after_it() -> None:
     index = next(i for i, step in enumerate(steps) if step.kind is StepKind.FAULT)
     assert steps[index].before == fault["act"]
     view = StepView(shown, Place(fault["deal"], fault["attempt"], index))
-    assert "used too much processor time. The house plays on for it." in view.sentence
+    assert "used too much processor time. The house plays on for it." in words.sentence(view)
     assert view.house == {fault["seat"]}
     assert view.strip[index].kind == "fault"
 
