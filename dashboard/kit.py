@@ -19,23 +19,6 @@ PACKAGES: Final = ("bots", "dashboard", "tournament", "workers")
 _ZIP_EPOCH: Final = (2020, 1, 1, 0, 0, 0)
 _SKIPPED: Final = ("__pycache__",)
 
-START: Final = """\
-
-## To begin
-
-The bots run on Python {python} there; any Python from 3.11 on will do at home.
-
-    python3 -m venv .venv && . .venv/bin/activate
-    pip install {wheel}
-    tournament check my_bot.py
-    tournament join {base}/join/YOUR-CODE --name "Your name"    # once; keeps your token
-    tournament submit my_bot.py --name my-bot
-
-It must play in every mode that is open there; `contest.json` holds the first of them:
-
-{modes}
-"""
-
 
 def house_names() -> tuple[str, ...]:
     """Give the names of the house bots, which nobody else may take."""
@@ -50,9 +33,9 @@ def kit_zip(modes: Sequence[tuple[Rules, Limits]], base: str) -> bytes:
         kit = Path(folder, "smear-kit")
         write_kit(kit, *modes[0])
         lines = "\n".join(f"- {rules.mode}: `{options_of(rules)}`" for rules, _ in modes)
-        start = START.format(python=platform.python_version(), wheel=wheel, base=base, modes=lines)
+        start = resources.files("dashboard").joinpath("templates/kit.md").read_text("utf-8")
         with (kit / "README.md").open("a", encoding="utf-8") as readme:
-            readme.write(start)
+            readme.write(start.format(python=platform.python_version(), wheel=wheel, base=base, modes=lines))
         (kit / wheel).write_bytes(content)
         return _zipped([(f"smear-kit/{file.name}", file.read_bytes()) for file in sorted(kit.iterdir())])
 

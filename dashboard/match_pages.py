@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from dashboard.recorded import load_games, match_id, seating_names
 from dashboard.replay_steps import Document
-from dashboard.replay_words import result_words
+from dashboard.replay_text import result_words
 from dashboard.site import BotRef, Contest, SiteDep, TournamentRow, moment, shown
 from dashboard.web import csv_file, download, fraction
 from tournament import seeds
@@ -148,7 +148,6 @@ class MatchPage:
     error: str | None
     columns: tuple[GameColumn, ...]
     deals: tuple[DealRow, ...]
-    deciding: DealRow | None
     verified: int
     faults: tuple[MatchFault, ...]
     voids: tuple[VoidLine, ...]
@@ -219,7 +218,6 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
     row, names = match_row(contest, match), seating_names(contest, match)
     best = [entrant for entrant, points in enumerate(row.taken) if points == max(row.taken)]
     documents = {seating: game.document for seating, game in loaded.items()}
-    deals = deal_rows(about.rules, len(match.entrants), documents, best[0] if len(best) == 1 else None)
     return info(
         MatchPage,
         match,
@@ -240,8 +238,7 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
             )
             for game in site.store.games(match.id)
         ),
-        deals=deals,
-        deciding=next((deal for deal in deals if deal.deciding), None),
+        deals=deal_rows(about.rules, len(match.entrants), documents, best[0] if len(best) == 1 else None),
         verified=sum(not game.problem for game in loaded.values()),
         faults=tuple(info(MatchFault, fault, bot=contest.bot(fault.entrant)) for fault in reversed(faults)),
         voids=tuple(

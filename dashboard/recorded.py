@@ -9,7 +9,7 @@ from fastapi import HTTPException
 from dashboard.charts import LineChart
 from dashboard.queries import TIMING
 from dashboard.replay_steps import Document, StepKind, steps_of
-from dashboard.replay_words import side_names
+from dashboard.replay_text import side_names
 from dashboard.site import Contest, Site
 from tournament.models import MatchState
 from tournament.replay import GameRecord, ReplayError, document

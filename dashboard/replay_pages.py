@@ -10,19 +10,9 @@ from starlette.responses import HTMLResponse, Response
 
 from dashboard.auth import signed_in
 from dashboard.recorded import LoadedGame, load_games, seating_names
-from dashboard.replay_steps import (
-    DECISIONS,
-    Document,
-    Place,
-    StepKind,
-    deal_position,
-    fault_places,
-    notation,
-    steps_of,
-)
-from dashboard.replay_text import to_text
+from dashboard.replay_steps import DECISIONS, Document, Place, StepKind, deal_position, fault_places, notation, steps_of
+from dashboard.replay_text import bot_names, result_words, to_text
 from dashboard.replay_view import StepView
-from dashboard.replay_words import bot_names, result_words
 from dashboard.site import Site, SiteDep
 from dashboard.submit_pages import visible_submission
 from dashboard.web import download, unchanged

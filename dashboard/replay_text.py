@@ -1,15 +1,46 @@
-"""The text form of a replay: two lines for each deal, to read, to copy and to parse back.
+"""The words of a replay: names, how the game ended, and its text form.
 
-A token is ``seat:bid`` (``-`` is a pass), ``seat:card``, ``t3>1`` (seat 1 wins trick 3), ``+8S9D`` taken, ``~9D7H``
-discarded, ``2!timeout-cpu`` (a fault of seat 2). ``|`` stands before every trick and before the result.
+The text form has two lines for each deal, to read, to copy and to parse back. A token is ``seat:bid`` (``-`` is a
+pass), ``seat:card``, ``t3>1`` (seat 1 wins trick 3), ``+8S9D`` taken, ``~9D7H`` discarded, ``2!timeout-cpu`` (a fault
+of seat 2). ``|`` stands before every trick and before the result.
 """
 
 import json
 
 from dashboard.replay_steps import Document, StepKind, notation, steps_of
+from dashboard.web import number
 
 HEADING = "# smear-replay-text/1"
 POINTS = ("high", "low", "jack", "game")
+END_WORDS = {
+    "target": "won by reaching the target",
+    "bid_of_four": "won with a made bid of four",
+    "deal_limit": "stopped by the limit of deals",
+    "redeal_limit": "stopped by the limit of deals thrown in",
+    "forfeit": "won by forfeit",
+}
+
+
+def bot_names(document: Document) -> list[str]:
+    """Give the bot's name and version for every seat."""
+    return [f"{player['bot']} v{player['version']}" for player in document["players"]]
+
+
+def side_names(document: Document) -> tuple[str, ...]:
+    """Name the sides: the partnerships by letter, a side of one seat by its number."""
+    names = bot_names(document)
+    if len(names) == 4:
+        return (f"A: {names[0]}", f"B: {names[1]}")
+    return tuple(f"{seat}: {name}" for seat, name in enumerate(names))
+
+
+def result_words(document: Document) -> str:
+    """Say how the game ended, for titles and link previews."""
+    result = document["result"]
+    scores = " : ".join(number(score) for score in result["scores"])
+    if result["winner"] is None:
+        return f"No winner, {END_WORDS[result['end']]}, {scores}"
+    return f"{side_names(document)[result['winner']]} {END_WORDS[result['end']]}, {scores}"
 
 
 def to_text(document: Document) -> str:

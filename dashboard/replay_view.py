@@ -24,7 +24,7 @@ from dashboard.replay_steps import (
     points_at,
     steps_of,
 )
-from dashboard.replay_words import bot_names, side_names
+from dashboard.replay_text import bot_names, side_names
 from tournament.cards import PIPS, TEXTS
 from tournament.deal import Deal, Phase
 from tournament.rules import Rules, Win

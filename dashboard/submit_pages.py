@@ -14,14 +14,7 @@ from dashboard.kit import house_names, kit_zip
 from dashboard.problems import refusal_of
 from dashboard.site import Site, SiteDep
 from dashboard.web import download
-from tournament.intake import (
-    MAX_MODULE_BYTES,
-    MAX_TOTAL_BYTES,
-    MAX_UPLOAD_BYTES,
-    MODULES,
-    UploadRefused,
-    check_upload,
-)
+from tournament.intake import MAX_MODULE_BYTES, MAX_TOTAL_BYTES, MAX_UPLOAD_BYTES, MODULES, UploadRefused, check_upload
 from tournament.models_people import OPEN_STATES, SubmissionState
 from tournament.people import Identity, SubmissionInfo, TrialInfo, top_score
 from tournament.store import NotFound, StoreError
