@@ -1,6 +1,8 @@
 """What every test may count on: no settings of the machine, the same examples in every run."""
 
+import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,15 @@ SWITCH = "TOURNAMENT_COMPILED"
 # What is tested is what is written, unless it is said otherwise (.ci/run).
 os.environ.setdefault(SWITCH, "off")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command sets it, before numpy is imported
+
+# Or each of the hundreds of programs that the tests start would compile everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Takes what was imported, which stays to the end, from the garbage collector: no collection looks through it."""
+    gc.freeze()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -13,8 +13,8 @@ from tournament.deal import BID, DISCARD, PLAY, THROWN_IN, Deal, IllegalAction, 
 from tournament.game import Game
 from tournament.rules import Rules
 
-SCENARIOS: list[dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent.parent / "data" / "scenarios.yaml").read_text("utf-8")
+SCENARIOS: list[dict[str, Any]] = yaml.load(
+    (Path(__file__).parent.parent / "data" / "scenarios.yaml").read_text("utf-8"), yaml.CSafeLoader
 )["scenarios"]
 
 

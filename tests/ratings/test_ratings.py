@@ -1,14 +1,14 @@
-"""The fit and its bars: against other programs, against first principles, and on every table that can be drawn."""
+"""The fit and its bars: against other programs, against first principles, and on every table that can be drawn.
+
+The other programs take seconds to import, so only the process that runs a test against one imports it.
+"""
 
 import math
 import warnings
 from itertools import combinations
 
-import choix
-import evalica
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,11 +42,15 @@ def games_of(blocks: list[Block]) -> list[tuple[int, int, int, float]]:
 
 
 def test_choix_finds_the_same_maximum() -> None:
+    import choix
+
     found = fit(4, group_blocks(FIELD), prior=0)
     np.testing.assert_allclose(found.strengths, choix.ilsr_pairwise_dense(found.points, tol=1e-12), atol=1e-8)
 
 
 def test_evalica_finds_the_same_maximum() -> None:
+    import evalica
+
     rows = games_of(FIELD)
     winners = [evalica.Winner.X if score else evalica.Winner.Y for *_, score in rows]
     theirs = evalica.newman([str(i) for _, i, _, _ in rows], [str(j) for _, _, j, _ in rows], winners, tolerance=1e-13)
@@ -55,6 +59,8 @@ def test_evalica_finds_the_same_maximum() -> None:
 
 
 def test_statsmodels_finds_the_same_clustered_covariance() -> None:
+    import statsmodels.api as sm
+
     rows = games_of(FIELD)
     design = np.zeros((len(rows), 4))
     for row, (_, i, j, _) in enumerate(rows):
