@@ -290,6 +290,13 @@ def opened(db: str | None, *, wait_s: float = 0.0) -> Iterator[Store]:
             yield store
 
 
+def without_password(url: str) -> str:
+    """Returns the address of a database as it may be shown."""
+    from sqlalchemy import make_url
+
+    return make_url(url).render_as_string(hide_password=True)
+
+
 @contextmanager
 def local_sandbox() -> Iterator[Sandbox | PlainSandbox]:
     """Gives the sandbox, or, where there is none, says so and plays bots in plain child processes.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv as csv_module
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,30 +14,23 @@ from tournament import contest, seeds
 from tournament.cli_common import (
     Db,
     Demands,
-    Jobs,
     Json,
     Refused,
     RulesOptions,
     TournamentId,
     core_count,
     house_entrants,
-    notes,
     opened,
     out,
     print_json,
     with_rules,
 )
-from tournament.cli_local import Players
 from tournament.contest import Plan
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
-from tournament.models_contest import Verdict
 from tournament.planning import Forecast, duration_of
-from tournament.store_cluster import ALIVE_S
-from tournament.store_repeats import open_orders
 from tournament.store_values import TournamentInfo
 from tournament.wording import counted, duration
-from workers.repeat import environment_here, settle
 
 app = typer.Typer(no_args_is_help=True, help="Organise a contest: plan it, run it, publish it, answer for it.")
 
@@ -343,27 +335,9 @@ def repeat(
     tournament: TournamentId = None,
     share: Annotated[float, typer.Option(help="Share of the matches, drawn by chance.", min=0, max=1)] = 0.02,
     numbers: Annotated[list[int] | None, typer.Option("--match", help="These matches instead.")] = None,
-    here: Annotated[bool, typer.Option("--here", help="On this machine, though there are workers.")] = False,
-    jobs: Jobs = None,
     db: Db = None,
 ) -> None:
-    """Have a sample played again by other workers, or here where none is alive; differences are settled and named."""
+    """Have a sample played again by another worker, or by the server where there is none."""
     with opened(db) as store:
-        info = store.tournament(tournament)
-        count = contest.repeat_sample(store, info.id, numbers or (), share=share)
-        since = store.now() - ALIVE_S
-        if not here and any(worker.slots and worker.seen_at > since for worker in store.workers()):
-            out.print(
-                f"Other workers play {counted(count, 'match')} again; the page of the contest tells how that ends."
-            )
-            return
-        worst = Verdict.SAME
-        with closing(Players(jobs or core_count(), own=False)) as players:
-            orders = [each for each in open_orders(store) if each.match.tournament_id == info.id and not each.out]
-            for found in settle(store, orders, players.executor(), environment_here()):
-                notes.print(f"match {found.number}: {found.verdict} {found.text}")
-                worst = worst if found.verdict is Verdict.SAME else found.verdict
-                count -= 1
-        if count > 0:
-            notes.print(f"Left to the server that plays the matches of this database: {count}.")
-    raise typer.Exit(0 if worst is Verdict.SAME else 1)
+        count = contest.repeat_sample(store, store.tournament(tournament).id, numbers or (), share=share)
+    out.print(f"Played again: {counted(count, 'match')}; the page of the contest tells how that ends.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import typer
-from rich.text import Text
+from rich.highlighter import RegexHighlighter
 
 from tournament import seeds, verify
 from tournament.cli_common import (
@@ -38,8 +38,16 @@ app = typer.Typer()
 Prints = dict[tuple[int, int, int], list[tuple[int, str]]]
 """What bots printed: (deal, attempt, act) to the seat and its text."""
 
-_SUIT_STYLES: Final = {"C": "green", "D": "blue", "H": "red", "S": "bold"}
 _SUIT_SIGNS: Final = {"C": "♣", "D": "♦", "H": "♥", "S": "♠"}
+
+
+class _Suits(RegexHighlighter):
+    """Colours cards, whose suits are signs or letters."""
+
+    highlights: ClassVar = [
+        rf"(?P<{style}>\b[0-9AKQJ]+{suits})"
+        for style, suits in {"green": "[C♣]", "blue": "[D♦]", "red": "[H♥]", "bold": "[S♠]"}.items()
+    ]
 
 
 @app.command(rich_help_panel=BOTS)
@@ -212,22 +220,21 @@ class _Shown:
             f"\nDeal {deal['deal']}{attempt}: {self._names[deal['dealer']]} (seat {deal['dealer']}) deals", style="bold"
         )
         for seat, hand in enumerate(deal["hands"]):
-            out.print(self._who(seat, " " * 14).append_text(self._cards(hand)))
+            out.print(_Suits()(f"{'':<14}{self._who(seat)}{self._cards(hand)}"))
         act = 0
         self._say(deal, act)
         for bid in deal["bids"]:
-            act = self._act(deal, act, self._who(bid["seat"]).append(f"bids {bid['bid']}" if bid["bid"] else "passes"))
+            said = f"bids {bid['bid']}" if bid["bid"] else "passes"
+            act = self._act(deal, act, self._who(bid["seat"]) + said)
         if deal["discards"]:
-            line = self._who(deal["bidder"]).append("takes ").append_text(self._cards(deal["taken"]))
-            act = self._act(deal, act, line.append(", discards ").append_text(self._cards(deal["discards"])))
+            taken, discards = self._cards(deal["taken"]), self._cards(deal["discards"])
+            act = self._act(deal, act, f"{self._who(deal['bidder'])}takes {taken}, discards {discards}")
         for number, trick in enumerate(deal["tricks"], start=1):
-            line = Text(f"trick {number}  ")
-            for place, card in enumerate(trick["cards"]):
-                line.append(f"{(trick['leader'] + place) % self._rules.players}:")
-                line.append_text(self._cards([card])).append(" ")
+            seats = [(trick["leader"] + place) % self._rules.players for place in range(len(trick["cards"]))]
+            cards = " ".join(f"{seat}:{self._cards([card])}" for seat, card in zip(seats, trick["cards"], strict=True))
             winner = trick["winner"]
-            line.append("" if winner is None else f"→ {winner} {self._names[winner]}")
-            act = self._act(deal, act, line, len(trick["cards"]))
+            won = "" if winner is None else f" → {winner} {self._names[winner]}"
+            act = self._act(deal, act, f"trick {number}  {cards}{won}", len(seats))
         if _is_thrown_in(deal, self._rules):
             out.print("  thrown in")
         elif "scores" not in deal:
@@ -240,10 +247,10 @@ class _Shown:
             out.print(f"  {points}  (card points {' '.join(map(str, deal['card_points']))})")
             out.print(f"  scores {' '.join(map(str, deal['scores']))}")
 
-    def _act(self, deal: dict[str, Any], act: int, line: Text, count: int = 1) -> int:
+    def _act(self, deal: dict[str, Any], act: int, line: str, count: int = 1) -> int:
         """Prints a line of `count` acts from number `act` on, and what was printed at them; returns the next number."""
         last = f"-{act + count - 1}" if count > 1 else ""
-        out.print(Text(f"  {f'{_place(deal)}:{act}{last}':<10}  ").append_text(line))
+        out.print(_Suits()(f"  {f'{_place(deal)}:{act}{last}':<10}  {line}"))
         for after in range(act + 1, act + count + 1):
             self._say(deal, after)
         return act + count
@@ -254,8 +261,8 @@ class _Shown:
             for line in text.rstrip("\n").splitlines():
                 out.print(f"{'':<16}{self._names[seat]} (seat {seat}) | {line}", style="dim")
 
-    def _who(self, seat: int, indent: str = "") -> Text:
-        return Text(f"{indent}{seat} {self._names[seat]:<{self._width}}  ")
+    def _who(self, seat: int) -> str:
+        return f"{seat} {self._names[seat]:<{self._width}}  "
 
     def _side(self, side: int) -> str:
         name = self._names[side]
@@ -263,11 +270,8 @@ class _Shown:
             return f"{name} (seats {side} and {side + 2})"
         return name if self._names.count(name) == 1 else f"{name} (seat {side})"
 
-    def _cards(self, cards: list[str]) -> Text:
-        shown = (
-            (card[0].replace("T", "10") + self._signs.get(card[1], card[1]), _SUIT_STYLES[card[1]]) for card in cards
-        )
-        return Text(" ").join(Text(*each) for each in shown)
+    def _cards(self, cards: list[str]) -> str:
+        return " ".join(card[0].replace("T", "10") + self._signs.get(card[1], card[1]) for card in cards)
 
 
 def _place(deal: dict[str, Any]) -> str:

@@ -35,17 +35,19 @@ from tournament.cli_common import (
     refusals,
     secret_of,
     with_rules,
+    without_password,
 )
 from tournament.cli_local import Players, play_queued, write_replays
-from tournament.environment import demanding, difference, environment, is_pinned, missing
+from tournament.environment import demanding, environment, missing
 from tournament.models import TournamentState
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.rules import Rules
 from tournament.schedule import Entry, schedule
 from tournament.store import Store
-from tournament.store_cluster import Active, pin_environment
+from tournament.store_cluster import Active
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
 from tournament.wording import counted, duration
+from workers.embedded import why_not_here
 from workers.repeat import environment_here
 
 if TYPE_CHECKING:
@@ -144,7 +146,11 @@ def resume(
     with opened(db) as store:
         info = store.tournament(tournament)
         if store.counts(info.id).open:
-            _settle_environment(store, info)
+            if reason := why_not_here(store, Active(info.id, info.environment, 0), environment_here()):
+                raise Refused(
+                    f"tournament {info.id} is not played here: {reason}. Its other games were played there, and these "
+                    "might come out otherwise: resume it under its own environment (tournament doctor tells this one's)"
+                )
             if info.state is TournamentState.PAUSED:
                 store.set_state(info.id, TournamentState.RUNNING)
             own = all(each.owner < FIRST_ACCOUNT for each in store.entrants(info.id))
@@ -163,29 +169,10 @@ def resume_command(tournament_id: int, db: str | None, replays: Path | None) -> 
     """
     command = ["tournament", "resume", str(tournament_id)]
     if db is not None:
-        from sqlalchemy import make_url
-
-        command += ["--db", make_url(db).render_as_string(hide_password=True) if "://" in db else db]
+        command += ["--db", without_password(db) if "://" in db else db]
     if replays is not None:
         command += ["--replays", str(replays)]
     return shlex.join(command)
-
-
-def _settle_environment(store: Store, info: TournamentInfo) -> None:
-    """Pins a tournament to this environment, if it has none yet.
-
-    Raises:
-        Refused: it has another one, or demands a layer of the sandbox that is missing here.
-    """
-    here = environment_here() if info.environment.get("demands") else environment()
-    expected = info.environment if is_pinned(info.environment) else {**here, **info.environment}
-    if reason := difference(expected, here):
-        raise Refused(
-            f"tournament {info.id} is not played here: {reason}. Its other games were played there, and these might "
-            "come out otherwise: resume it under its own environment (tournament doctor tells this one's)"
-        )
-    if not is_pinned(info.environment):
-        pin_environment(store, Active(info.id, info.environment, 0), here)
 
 
 @app.command(rich_help_panel=TOURNAMENTS)

@@ -29,6 +29,7 @@ from tournament.cli_common import (
     opened,
     out,
     print_json,
+    without_password,
 )
 from tournament.cli_people import claim_line
 from tournament.cli_worker import broker_url
@@ -241,7 +242,7 @@ def workers(db: Db = None, json: Json = False) -> None:
 def migrate(db: Db = None) -> None:
     """Make the tables of a database, or bring them up to date."""
     with opened(db, wait_s=READY_S) as store:
-        out.print(f"The tables of {_safe(store.url)} are up to date.")
+        out.print(f"The tables of {without_password(store.url)} are up to date.")
 
 
 @app.command(rich_help_panel=SERVERS)
@@ -269,8 +270,8 @@ def _check_database(settings: Settings) -> Check:
         try:
             count = len(store.tournaments())
         except SQLAlchemyError as error:
-            return Check("database", False, f"{_safe(store.url)}: {str(error).partition(chr(10))[0]}")
-    return Check("database", True, f"{_safe(store.url)} answers, {count} tournaments on its first page")
+            return Check("database", False, f"{without_password(store.url)}: {str(error).partition(chr(10))[0]}")
+    return Check("database", True, f"{without_password(store.url)} answers, {count} tournaments on its first page")
 
 
 def _check_broker(settings: Settings) -> Check:
@@ -288,12 +289,6 @@ def _check_broker(settings: Settings) -> Check:
         except redis.RedisError as error:
             return Check("broker", False, f"{safe_url(settings.broker_url)}: {error}")
     return Check("broker", True, f"{safe_url(settings.broker_url)} answers")
-
-
-def _safe(url: str) -> str:
-    from sqlalchemy.engine import make_url
-
-    return make_url(url).render_as_string(hide_password=True)
 
 
 def _say_address(port: int) -> str:

@@ -13,7 +13,7 @@ from tournament.environment import Environment, difference, is_pinned
 from tournament.lock import CoordinatorLock
 from tournament.repeat import is_drawn
 from tournament.store import Store
-from tournament.store_cluster import active, pin_environment
+from tournament.store_cluster import Active, active, pin_environment
 from tournament.store_repeats import order_repeats
 from workers.local import LocalExecutor
 from workers.local_run import LocalRun
@@ -26,6 +26,13 @@ REPEATS: Final = 4
 """Matches that are played again at a time, between two looks for matches that are to be played."""
 
 logger = logging.getLogger(__name__)
+
+
+def why_not_here(store: Store, tournament: Active, here: Environment) -> str | None:
+    """Says how a tournament's environment differs from the one here; pins it to this one if it has none yet."""
+    if not is_pinned(tournament.environment):
+        tournament = pin_environment(store, tournament, here)
+    return difference(tournament.environment, here)
 
 
 class Fitting:
@@ -46,9 +53,7 @@ class Fitting:
         """Returns those that fit, and pins those that nobody has pinned yet; the log says once why others do not."""
         fitting = []
         for each in active(self._store):
-            if not is_pinned(each.environment):
-                each = pin_environment(self._store, each, self.here)  # noqa: PLW2901  # the same one, as it is now
-            reason = difference(each.environment, self.here)
+            reason = why_not_here(self._store, each, self.here)
             if reason is None:
                 fitting.append(each.id)
             elif each.id not in self._told:
