@@ -16,9 +16,9 @@ from dashboard.fairness_pages import fairness_page
 from dashboard.match_pages import match_list, match_page
 from dashboard.problems import PROBLEM_MEDIA_TYPE, Problem
 from dashboard.replay_pages import one_game
-from dashboard.site import ContestDep, Progress, SiteDep, TournamentRow
+from dashboard.site import ContestDep, SiteDep, TournamentRow, numbers
 from dashboard.standings_pages import head_to_head_page, history_page, standings_page
-from dashboard.tournament_pages import live_part, tournament_list
+from dashboard.tournament_pages import tournament_list
 from dashboard.web import unchanged
 
 WORDS = {
@@ -74,7 +74,7 @@ class Tournament:
     """A tournament with its counts, which always add up; the secret is out once it has ended."""
 
     tournament: TournamentRow
-    progress: Progress
+    progress: dict[str, int]
     rules: dict[str, Any]
     limits: dict[str, Any]
     commitment: str
@@ -87,7 +87,7 @@ def get_tournament(site: SiteDep, contest: ContestDep) -> Tournament:
     about = contest.info
     return Tournament(
         contest.ref,
-        site.progress(about.id),
+        numbers(site.store.counts(about.id)),
         about.rules.to_dict(),
         about.limits.to_dict(),
         about.commitment,
@@ -104,7 +104,6 @@ def get_replay(request: Request, site: SiteDep, game: str) -> dict[str, Any]:
 for path, make, operation, more in (
     ("/tournaments", tournament_list, "list_tournaments", None),
     ("/tournaments/{tournament_id}", get_tournament, "get_tournament", None),
-    ("/tournaments/{tournament_id}/live", live_part, "get_live", None),
     ("/tournaments/{tournament_id}/fairness", fairness_page, "get_fairness", None),
     ("/standings", standings_page, "get_standings", None),
     ("/head-to-head", head_to_head_page, "get_head_to_head", None),

@@ -68,7 +68,6 @@ def create_app(
     *,
     title: str = "Smear",
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    sees_private: Callable[[Request, int], bool] = auth.sees_private,
     door: Door = Door(),  # noqa: B008  # a frozen value
     feed: Feed | None = None,
     house: House = lambda _: (),
@@ -79,22 +78,19 @@ def create_app(
         store: everything that is shown and handed in.
         title: the name of the site.
         clock: gives the time, aware.
-        sees_private: whether a request may read tracebacks and logs of the bots of an owner (its number).
         door: how the site is reached from outside.
         feed: the source of the live stream, for tests that cannot wait.
         house: gives house bots by their names, to be entered in contests.
     """
     gate = [Depends(auth.gate), Depends(auth.own_form)]
     app = FastAPI(title=title, version="1", description=DESCRIPTION, openapi_url=None, dependencies=gate)
-    app.state.door, app.state.misses = door, auth.Misses()
     renderer = Renderer(app, title, clock)
     renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
     renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
     public = PublicStore.beside(store)
-    app.state.site = Site(store, renderer, clock, feed or Feed(store), sees_private)
-    app.state.public_site = Site(public, renderer, clock, feed or Feed(public), sees_private)
-    app.state.house = house
-    app.state.exports = fairness_pages.Exports()
+    app.state.site = Site(store, renderer, clock, feed or Feed(store), door, house)
+    app.state.public_site = Site(public, renderer, clock, feed or Feed(public), door, house)
+    app.state.misses, app.state.exports = auth.Misses(), fairness_pages.Exports()
     app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     app.add_middleware(SameOrigin, public_host=door.host)

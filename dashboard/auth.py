@@ -92,11 +92,6 @@ class Misses:
         return [at for at in self._times.get(key, ()) if at > since]
 
 
-def door_of(request: Request) -> Door:
-    """Give how the site is reached."""
-    return cast("Door", request.app.state.door)
-
-
 def visitor_of(request: Request) -> Identity | None:
     """Find out who asks, once for each request: by bearer token, else by session cookie; None is nobody."""
     if not hasattr(request.state, "visitor"):
@@ -145,7 +140,7 @@ def checked(request: Request, secret: str, look: Callable[[], Identity | None]) 
 
 def cookie_name(request: Request) -> str:
     """Name the session cookie: browsers keep ``__Host-`` for TLS, where nobody else can have set it."""
-    return "__Host-session" if door_of(request).is_secure(request) else "session"
+    return "__Host-session" if whole_site(request).door.is_secure(request) else "session"
 
 
 def sees_private(request: Request, owner: int) -> bool:
@@ -234,7 +229,7 @@ def open_session(request: Request, answer: Response, identity: Identity) -> None
         store.close_session(old)
     key = tokens.new_key(os.urandom)
     store.open_session(identity.token_id, key, tokens.new_key(os.urandom))
-    secure = door_of(request).is_secure(request)
+    secure = whole_site(request).door.is_secure(request)
     answer.set_cookie(cookie_name(request), key, httponly=True, secure=secure, samesite="lax")
 
 
@@ -275,7 +270,7 @@ def sign_out(request: Request, site: SiteDep, everywhere: Annotated[str, Form()]
     elif key:
         site.store.close_session(key)
     answer = RedirectResponse("/", 303)
-    answer.delete_cookie(cookie_name(request), secure=door_of(request).is_secure(request), httponly=True)
+    answer.delete_cookie(cookie_name(request), secure=whole_site(request).door.is_secure(request), httponly=True)
     return answer
 
 
@@ -314,7 +309,7 @@ def take_invite(
 
 def token_page(request: Request, site: Site, name: str, token: tokens.NewToken) -> Response:
     """Show a new token, this once."""
-    base = door_of(request).base(request)
+    base = whole_site(request).door.base(request)
     return site.renderer.html(request, "token.html", name=name, token=token.text, base=base)
 
 

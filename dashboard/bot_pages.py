@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from dashboard import queries
+from dashboard.auth import sees_private
 from dashboard.field import Field, StandingRow, cell_of, field_of
 from dashboard.match_pages import MatchRow, match_row
 from dashboard.queries import FaultGroup
@@ -158,7 +159,7 @@ def show_bot(request: Request, site: SiteDep, page: Annotated[BotPage, Depends(b
 def _refused(site: Site, request: Request, name: str) -> SubmissionInfo | None:
     """Give the newest submission of a bot if it was rejected while an older one plays, to who may see it."""
     for bot in site.store.bots(name=name):
-        if bot.version and site.sees_private(request, bot.account_id):
+        if bot.version and sees_private(request, bot.account_id):
             newest = site.store.submissions(bot_id=bot.id, limit=1)
             return next((each for each in newest if each.state is SubmissionState.REJECTED), None)
     return None
@@ -183,7 +184,7 @@ def bot_faults(
     return {
         "tournament": contest.ref,
         "bot": contest.bot(position),
-        "private": site.sees_private(request, contest.entrants[position].owner),
+        "private": sees_private(request, contest.entrants[position].owner),
         "groups": queries.fault_groups(site.store, contest.info.id, position),
         "items": site.store.faults(contest.info.id, entrant=position, limit=FAULTS_SHOWN),
         "games": next(row.games for row in standings if row.entrant == position),
@@ -216,7 +217,7 @@ def fault_file(request: Request, site: SiteDep, game: str, ordinal: int) -> Resp
     fault = next((each for each in found if (each.seating, each.ordinal) == (seating, ordinal)), None)
     if fault is None or fault.act < 0:
         raise HTTPException(404, "No fault in play has this address.")
-    if not site.sees_private(request, contest.entrants[fault.entrant].owner):
+    if not sees_private(request, contest.entrants[fault.entrant].owner):
         raise HTTPException(403, "This file is for the owner of the bot and the organiser.")
     records = {record.seating: record for _, record in site.store.game_records(contest.info.id, [match.number])}
     seats = range(contest.info.rules.players)

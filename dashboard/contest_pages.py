@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, Field
@@ -65,10 +65,6 @@ def notices(store: Store, now: datetime, visitor: Identity | None = None) -> tup
 
 def _when(info: TournamentInfo, at: float | None) -> str:
     return "" if at is None else contest.moment_text(at, Plan.from_dict(info.plan).zone)
-
-
-def _house(request: Request) -> House:
-    return cast("House", request.app.state.house)
 
 
 @router.get("/admin/contests", name="contests")
@@ -156,7 +152,7 @@ def show_contest(request: Request, site: SiteDep, _: OrganiserDep, about: Contes
     """Show one tournament with all that can be done to it now."""
     store, info = site.store, about.info
     before, forecast, problem = info.state in BEFORE_START, None, ""
-    entering = contest.entrants_of(store, info, _house(request)) if before else []
+    entering = contest.entrants_of(store, info, site.house) if before else []
     if before:
         try:
             forecast = contest.forecast_of(store, info, entering)
@@ -288,7 +284,6 @@ ACTS: dict[str, Callable[[Act], object]] = {
 
 @router.post("/admin/contests/{tournament_id}/{act}", name="run_contest")
 def run_contest(
-    request: Request,
     site: SiteDep,
     visitor: OrganiserDep,
     about: ContestDep,
@@ -299,7 +294,7 @@ def run_contest(
     if act not in ACTS:
         raise HTTPException(404, "There is no such act.")
     with typed():
-        ACTS[act](Act(site.store, about.info, visitor.account_id, form, _house(request)))
+        ACTS[act](Act(site.store, about.info, visitor.account_id, form, site.house))
     return site.renderer.lead_to("contest", tournament_id=about.info.id)
 
 

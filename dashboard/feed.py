@@ -7,14 +7,13 @@ event it has seen and gets every later one, once and in order.
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.exc import SQLAlchemyError
 
-from dashboard.site import Site, StreamSiteDep
+from dashboard.site import Site, StreamSiteDep, numbers
 from tournament.store import Store
 from tournament.store_values import EventInfo, Topic
 
@@ -99,5 +98,5 @@ async def stream_events(
 
 
 async def _progress(site: Site, tournament_id: int, event_id: int, retry: int | None = None) -> ServerSentEvent:
-    data = asdict(await asyncio.to_thread(site.progress, tournament_id))
+    data = numbers(await asyncio.to_thread(site.store.counts, tournament_id))
     return ServerSentEvent(event="progress", id=str(event_id), data=data, retry=retry)

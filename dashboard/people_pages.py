@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, HTTPException, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
-from dashboard.auth import OrganiserDep, door_of
+from dashboard.auth import OrganiserDep
 from dashboard.problems import typed
 from dashboard.site import Site, SiteDep
 from dashboard.web import csv_file
@@ -74,7 +74,7 @@ def add_accounts(
         raise HTTPException(422, f"{len(listed)} names: expected at most {MAX_CAP} at a time.")
     with typed():
         made = site.store.add_accounts(listed, by=visitor.account_id)
-    base = door_of(request).base(request)
+    base = site.door.base(request)
     codes = (site.store.hand_over(account, by=visitor.account_id) for account in made)
     rows = [(name, f"{base}/join/{code}") for name, code in zip(listed, codes, strict=True)]
     return csv_file("claim-links.csv", ("name", "link"), rows)
@@ -156,7 +156,7 @@ def _account(site: Site, account_id: int) -> AccountInfo:
 
 
 def _link_page(request: Request, site: Site, code: str, words: str) -> Response:
-    link = f"{door_of(request).base(request)}/join/{code}"
+    link = f"{site.door.base(request)}/join/{code}"
     picture = segno.make(link, error="m").svg_inline(scale=6, light="#fff", svgclass=None, lineclass=None)
     return site.renderer.html(
         request,

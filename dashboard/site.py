@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
@@ -14,13 +12,15 @@ from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse
 
 from dashboard.web import Renderer
+from tournament.contest import House
 from tournament.standings import Standing
 from tournament.store import NotFound, Store
 from tournament.store_public import holds
 from tournament.store_tokens import info
-from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
+from tournament.store_values import Counts, EntrantInfo, MatchInfo, TournamentInfo
 
 if TYPE_CHECKING:
+    from dashboard.auth import Door
     from dashboard.feed import Feed
     from dashboard.field import Field
     from dashboard.recorded import LoadedGame
@@ -33,27 +33,21 @@ class Cache(Generic[Value]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: OrderedDict[Hashable, Future[Value]] = OrderedDict()
-        self._lock = Lock()
+        self._kept: dict[Hashable, Value] = {}
+        self._making = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Give the kept value or make and keep it; who asks while it is being made waits for it."""
-        with self._lock:
-            kept = self._kept.get(key)
-            future: Future[Value] = kept or Future()
-            self._kept[key] = future
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._size:
-                self._kept.popitem(last=False)
-        if kept is None:
-            try:
-                future.set_result(make())
-            except BaseException as error:
-                with self._lock:
-                    self._kept.pop(key, None)
-                future.set_exception(error)
-                raise
-        return future.result()
+        """Give the kept value or make and keep it, one at a time; who asks while it is being made waits for it."""
+        value = self._kept.get(key)
+        if value is None:
+            with self._making:
+                value = self._kept.get(key)
+                if value is None:
+                    value = make()
+                    for oldest in list(self._kept)[: len(self._kept) - self._size + 1]:
+                        del self._kept[oldest]
+                    self._kept[key] = value
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +70,6 @@ class TournamentRow:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How many matches stand where; planned is always the sum of the others."""
-
-    planned: int
-    finished: int
-    running: int
-    queued: int
-    failed: int
-    cancelled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +96,14 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The parts that handlers are given.
-
-    ``sees_private`` says whether a request may read what is for the owner of a bot and the organiser: it is given the
-    request and the owner's number.
-    """
+    """The parts that handlers are given; the door is how the site is reached, the house gives bots by their names."""
 
     store: Store
     renderer: Renderer
     clock: Callable[[], datetime]
     feed: Feed
-    sees_private: Callable[[Request, int], bool]
+    door: Door
+    house: House
     games: Cache[dict[int, LoadedGame]] = field(default_factory=lambda: Cache(64))
     fields: Cache[Field] = field(default_factory=lambda: Cache(8))
     checkpoints: Cache[tuple[tuple[Standing, ...], ...]] = field(default_factory=lambda: Cache(8))
@@ -137,10 +116,6 @@ class Site:
             way_on = "" if tournament_id else " One that is made with “tournament run” or for a contest shows here."
             raise HTTPException(404, f"There is {error}.{way_on}") from error
         return Contest(info, tuple(self.store.entrants(info.id)))
-
-    def progress(self, tournament_id: int) -> Progress:
-        """Count the matches of a tournament, all at one moment."""
-        return info(Progress, self.store.counts(tournament_id))
 
     def match(self, text: str) -> tuple[Contest, MatchInfo]:
         """Read the match that an address names as tournament-number; 404 without one."""
@@ -157,6 +132,11 @@ class Site:
 def moment(seconds: float | None) -> datetime | None:
     """Turn a stored time into an aware one."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def numbers(counts: Counts) -> dict[str, int]:
+    """Give how many matches stand where; planned is always the sum of the others."""
+    return {"planned": counts.planned, **asdict(counts)}
 
 
 def tournament_row(about: TournamentInfo) -> TournamentRow:

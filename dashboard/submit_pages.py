@@ -9,7 +9,7 @@ from fastapi import APIRouter, File, Form, Request, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from dashboard.auth import SubmitterDep, VisitorDep, door_of
+from dashboard.auth import SubmitterDep, VisitorDep
 from dashboard.kit import house_names, kit_zip
 from dashboard.problems import refusal_of
 from dashboard.site import Site, SiteDep
@@ -181,7 +181,7 @@ def retry(site: SiteDep, visitor: SubmitterDep, submission_id: int) -> Response:
 def show_kit(request: Request, site: SiteDep) -> Response:
     """Give the kit of this contest: the package, a starter bot with the contest's options, a test."""
     try:
-        made = kit_zip(site.store.open_modes(), door_of(request).base(request))
+        made = kit_zip(site.store.open_modes(), site.door.base(request))
     except PackageNotFoundError as error:
         raise HTTPException(404, "The kit can be had only where the project is installed as a package.") from error
     return download(made, "smear-kit.zip", "application/zip")

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from dashboard.field import Field, StandingRow, field_of
+from dashboard.field import Field, field_of
 from dashboard.match_pages import MatchRow, match_row, taken
 from dashboard.recorded import load_games, match_id, seating_names
 from dashboard.replay_pages import step_values
@@ -16,18 +16,14 @@ from dashboard.replay_steps import Place
 from dashboard.site import (
     Contest,
     ContestDep,
-    Progress,
     Site,
     SiteDep,
     TournamentRow,
-    moment,
     shown,
     tournament_row,
-    values_of,
 )
 from tournament.environment import layer_lines
 from tournament.models import TournamentState
-from tournament.store_tokens import info
 from tournament.store_values import MatchInfo
 
 router = APIRouter()
@@ -44,68 +40,29 @@ class TournamentList:
     older: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRow:
-    """A worker as it last announced itself."""
-
-    name: str
-    slots: int
-    task: str | None
-    seen_at: datetime
-    silent: bool
-    refused: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class LivePart:
-    """What moves on the page of a tournament."""
-
-    tournament: TournamentRow
-    progress: Progress
-    verdict: str
-    top: tuple[StandingRow, ...]
-    latest: tuple[MatchRow, ...]
-    running: tuple[MatchRow, ...]
-    workers: tuple[WorkerRow, ...]
-    fault_count: int
-    void_count: int
-    stalled_s: float | None
-    left_s: float | None
-
-
-def live_part(site: SiteDep, contest: ContestDep) -> LivePart:
+def live_values(site: Site, contest: Contest) -> dict[str, Any]:
     """Give what moves on the page of a tournament."""
-    store, now = site.store, site.clock()
-    about = contest.info
-    progress, field = site.progress(about.id), field_of(site, contest)
-    latest = tuple(match_row(contest, match) for match in store.latest_matches(about.id, 10))
-    started = moment(about.started_at)
-    since = latest[0].recorded_at if latest else started
-    open_matches = progress.running + progress.queued
+    store, about, now = site.store, contest.info, site.clock().timestamp()
+    progress, field = store.counts(about.id), field_of(site, contest)
+    latest = store.latest_matches(about.id, 10)
+    since = latest[0].recorded_at if latest else about.started_at
+    open_matches = progress.open
     going = about.state is TournamentState.RUNNING and about.held_at is None
-    silent_s = (now - since).total_seconds() if since and open_matches and going else 0.0
-    pace_s = (now - started).total_seconds() / progress.finished if started and progress.finished >= 5 else None
-    return LivePart(
-        tournament=contest.ref,
-        progress=progress,
-        verdict=field.verdict,
-        top=field.rows[:10],
-        latest=latest,
-        running=tuple(match_row(contest, match) for match in store.running_matches(about.id, 20)),
-        workers=tuple(
-            info(
-                WorkerRow,
-                worker,
-                seen_at=moment(worker.seen_at),
-                silent=now.timestamp() - worker.seen_at > WORKER_SILENT_S,
-            )
-            for worker in store.workers()
-        ),
-        fault_count=sum(totals.faults for totals in field.figures.totals),
-        void_count=len(store.voids(about.id)),
-        stalled_s=silent_s if silent_s > STALLED_S else None,
-        left_s=pace_s * open_matches if going and pace_s is not None else None,
-    )
+    silent_s = now - since if since and open_matches and going else 0.0
+    pace_s = (now - about.started_at) / progress.finished if about.started_at and progress.finished >= 5 else None
+    return {
+        "tournament": contest.ref,
+        "progress": progress,
+        "verdict": field.verdict,
+        "top": field.rows[:10],
+        "latest": [match_row(contest, match) for match in latest],
+        "running": [match_row(contest, match) for match in store.running_matches(about.id, 20)],
+        "workers": [(worker, now - worker.seen_at > WORKER_SILENT_S) for worker in store.workers()],
+        "fault_count": sum(totals.faults for totals in field.figures.totals),
+        "void_count": len(store.voids(about.id)),
+        "stalled_s": silent_s if silent_s > STALLED_S else None,
+        "left_s": pace_s * open_matches if going and pace_s is not None else None,
+    }
 
 
 def tournament_list(site: SiteDep, before: int | None = None) -> TournamentList:
@@ -138,7 +95,7 @@ def show_overview(request: Request, site: SiteDep) -> HTMLResponse:
         request,
         "overview.html",
         tournament=contest.ref,
-        progress=site.progress(contest.info.id),
+        progress=site.store.counts(contest.info.id),
         verdict=field.verdict,
         top=field.rows[:10],
         latest=[match_row(contest, match) for match in site.store.latest_matches(contest.info.id, 8)],
@@ -156,7 +113,7 @@ def show_screen(request: Request, site: SiteDep, contest: ContestDep) -> HTMLRes
         request,
         "screen.html",
         tournament=contest.ref,
-        progress=site.progress(contest.info.id),
+        progress=site.store.counts(contest.info.id),
         verdict=field.verdict,
         top=field.rows[:10],
         upset=newest_upset(contest, field, latest),
@@ -183,7 +140,7 @@ def show_tournament(request: Request, site: SiteDep, contest: ContestDep, part: 
     """Show a tournament, or only the part of the page that moves."""
     about = contest.info
     last_event = site.store.last_event(about.id)  # read first: what happens meanwhile is told again, not lost
-    moving = values_of(live_part(site, contest))
+    moving = live_values(site, contest)
     if part:
         return site.renderer.html(request, "_live.html", **moving)
     return site.renderer.html(

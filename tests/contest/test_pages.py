@@ -30,7 +30,7 @@ PAGES = ("/", "/standings?tournament=1", "/standings.csv?tournament=1", "/head-t
          "/history?tournament=1", "/matches?tournament=1", "/tournaments/1", "/tournaments/1/screen",
          "/tournaments/1/fairness", "/bots/bot0?tournament=1", "/bots/bot1/faults?tournament=1", "/matches/1-6",
          "/games/1-6-1/replay", "/api/v1/standings?tournament=1", "/api/v1/matches?tournament=1",
-         "/api/v1/matches/1-6", "/api/v1/games/1-6-1/replay", "/api/v1/tournaments/1", "/api/v1/tournaments/1/live",
+         "/api/v1/matches/1-6", "/api/v1/games/1-6-1/replay", "/api/v1/tournaments/1",
          "/api/v1/tournaments/1/fairness", "/api/v1/history?tournament=1",
          "/api/v1/bots/bot0?tournament=1")  # fmt: skip
 
@@ -67,11 +67,10 @@ def test_while_standings_are_held_nobody_but_an_organiser_sees_what_ended_later(
     for visitor, seen in zip(visitors, before, strict=True):
         for page in PAGES:
             assert shown(visitor, page) == seen[page], page
-        live = json.loads(visitor.get("/api/v1/tournaments/1/live").text)
-        assert (live["progress"]["finished"], live["progress"]["queued"]) == (5, 7)
-        assert json.loads(visitor.get("/api/v1/tournaments/1").text)["secret"] is None
+        told = json.loads(visitor.get("/api/v1/tournaments/1").text)
+        assert (told["progress"]["finished"], told["progress"]["queued"], told["secret"]) == (5, 7, None)
     mine = browser(app, token)
-    assert json.loads(mine.get("/api/v1/tournaments/1/live").text)["progress"]["finished"] == 12
+    assert json.loads(mine.get("/api/v1/tournaments/1").text)["progress"]["finished"] == 12
     assert mine.get("/api/v1/games/1-6-1/replay").status_code == 200
     assert "The standings of trial are held since" in visitors[0].get("/rules").text
     assert mine.post(f"/admin/contests/{tournament}/publish").status_code == 303

@@ -15,7 +15,7 @@ from dashboard.bot_pages import BotPage
 from dashboard.fairness_pages import FairnessPage
 from dashboard.match_pages import MatchList, MatchPage
 from dashboard.standings_pages import HeadToHeadPage, HistoryPage, StandingsPage
-from dashboard.tournament_pages import LivePart, TournamentList
+from dashboard.tournament_pages import TournamentList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,6 @@ FRAME = {
     *("parts", "charts", "cards", "words", "interval", "table", "page"),
 }
 CONTEXTS = {
-    "_live.html": LivePart,
     "bot.html": BotPage,
     "fairness.html": FairnessPage,
     "head_to_head.html": HeadToHeadPage,

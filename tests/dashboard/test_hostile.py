@@ -14,14 +14,14 @@ from dashboard.feed import Feed
 from dashboard.web import visible
 from tests.dashboard.addresses import PAGES
 from tests.dashboard.sample import SAMPLES, Sample, add_tournament
+from tests.people.people import contestant, organiser
+from tests.people.site import bearer
 from tournament.decision import decision_from
 from tournament.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from fastapi import Request
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -44,13 +44,10 @@ def hostile_store(path: Path) -> Store:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """Give a site over it whose reader may see everything."""
-
-    def organiser(_request: Request, _owner: int) -> bool:
-        return True
-
     with hostile_store(tmp_path_factory.mktemp("hostile") / "x.db") as store:
-        feed = Feed(store, poll_s=0.01, stream_s=0.05)
-        with TestClient(create_app(store, sees_private=organiser, feed=feed)) as client:
+        _, token = organiser(store)
+        app = create_app(store, feed=Feed(store, poll_s=0.01, stream_s=0.05))
+        with TestClient(app, headers=bearer(token)) as client:
             yield client
 
 
@@ -94,14 +91,20 @@ def test_traceback_and_log_are_for_those_who_may_see_them(client: TestClient, ho
     assert "tournament reproduce" in private
 
 
-def test_the_decision_of_a_fault_is_a_file_for_those_who_may_see_it(client: TestClient) -> None:
-    fault = client.app.state.site.store.faults(1)[0]  # type: ignore[attr-defined]
-    address = f"/games/1-{fault.number}-{fault.seating}/faults/{fault.ordinal}.json"
-    assert client.get(address).status_code == 403
-    assert client.get(address.replace("/faults/1", "/faults/9")).status_code == 404
-    with Store(client.app.state.site.store.url) as store:  # type: ignore[attr-defined]
-        app = create_app(store, sees_private=lambda _request, owner: owner == 3)
-        with TestClient(app) as owner:
+def test_the_decision_of_a_fault_is_a_file_for_those_who_may_see_it(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "x.db")) as store:
+        store.migrate()
+        add_tournament(store, SAMPLES[0])
+        (ada, hers), (_, his) = contestant(store), contestant(store, "Bob")
+        with store.write() as connection:
+            connection.exec_driver_sql("UPDATE entrant SET owner = ? WHERE name = 'random'", (ada,))
+        fault = store.faults(1)[0]
+        address = f"/games/1-{fault.number}-{fault.seating}/faults/{fault.ordinal}.json"
+        app = create_app(store)
+        with TestClient(app) as nobody, TestClient(app, headers=bearer(his)) as other:
+            assert (nobody.get(address).status_code, other.get(address).status_code) == (403, 403)
+            assert nobody.get(address.replace("/faults/1", "/faults/9")).status_code == 404
+        with TestClient(app, headers=bearer(hers)) as owner:
             text = owner.get(address).text
     decision = decision_from(json.loads(text))
     assert (decision.player.bot, decision.seat) == ("random", fault.seat)

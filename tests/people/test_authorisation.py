@@ -91,7 +91,6 @@ TABLE = {
     # The API
     "GET /api/v1/tournaments": Row(ALL, "/api/v1/tournaments"),
     "GET /api/v1/tournaments/{tournament_id}": Row(ALL, "/api/v1/tournaments/1"),
-    "GET /api/v1/tournaments/{tournament_id}/live": Row(ALL, "/api/v1/tournaments/1/live"),
     "GET /api/v1/tournaments/{tournament_id}/events": Row(ALL, "/api/v1/tournaments/99/events"),
     "GET /api/v1/tournaments/{tournament_id}/fairness": Row(ALL, "/api/v1/tournaments/1/fairness"),
     "GET /api/v1/standings": Row(ALL, "/api/v1/standings"),
