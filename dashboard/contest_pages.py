@@ -16,7 +16,7 @@ from dashboard.site import ContestDep, SiteDep
 from dashboard.web import csv_file, duration
 from tournament import contest
 from tournament.archive import grade_rows
-from tournament.contest import House, Plan
+from tournament.contest import House
 from tournament.final_order import FinalOrder
 from tournament.models import TRANSITIONS, TournamentState
 from tournament.people import Identity
@@ -64,7 +64,7 @@ def notices(store: Store, now: datetime, visitor: Identity | None = None) -> tup
 
 
 def _when(info: TournamentInfo, at: float | None) -> str:
-    return "" if at is None else contest.moment_text(at, Plan.from_dict(info.plan).zone)
+    return "" if at is None else contest.moment_text(at, info.plan.zone)
 
 
 @router.get("/admin/contests", name="contests")
@@ -140,7 +140,7 @@ LIMITS = ("decision_cpu_s", "game_cpu_s", "deal_cpu_s", "load_cpu_s")
 def make_contest(site: SiteDep, visitor: OrganiserDep, form: Annotated[NewContest, Form()]) -> Response:
     """Make a tournament, or practice rounds, as the form says."""
     with typed():
-        new = form.wish().made()
+        new = form.wish().made(site.store, site.clock().timestamp())
         if form.practice_at:
             contest.practise(site.store, new, form.practice_at, by=visitor.account_id)
             return site.renderer.lead_to("contests")
@@ -162,7 +162,7 @@ def show_contest(request: Request, site: SiteDep, _: OrganiserDep, about: Contes
         request,
         "contest.html",
         contest=info,
-        plan=Plan.from_dict(info.plan),
+        plan=info.plan,
         opens=_when(info, info.opens_at),
         closes=_when(info, info.closes_at),
         extensions=[(_name(store, who), _when(info, at)) for who, at in store.extensions(info.id).items()],
@@ -225,7 +225,7 @@ class Act:
 
     def moment(self, text: str) -> float | None:
         """Read a time in the tournament's zone; None if there is none."""
-        return contest.moment_of(text, Plan.from_dict(self.info.plan).zone) if text else None
+        return contest.moment_of(text, self.info.plan.zone) if text else None
 
     def start(self, *, anyway: bool = False) -> None:
         """Start it."""
@@ -246,7 +246,7 @@ class Act:
     def replan(self) -> None:
         """Change rounds, time and house bots."""
         budget_s = duration_of(self.form.budget) if self.form.budget else None
-        changed = {**Plan.from_dict(self.info.plan).to_dict(), "house": self.form.house, "budget_s": budget_s}
+        changed = {"house": self.form.house, "budget_s": budget_s}
         self.store.replan(self.info.id, changed, rounds=self.form.rounds, by=self.by)
 
     def void(self) -> None:

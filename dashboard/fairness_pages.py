@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -25,9 +25,8 @@ from tournament.models_contest import Verdict
 from tournament.results import comparisons
 from tournament.store import Store
 from tournament.store_cluster import COORDINATOR
-from tournament.store_contest import MatchRow
 from tournament.store_repeats import repeats
-from tournament.store_tokens import info
+from tournament.store_values import value_of
 
 router = APIRouter()
 MOST_EXPORTS: Final = 4
@@ -91,9 +90,9 @@ def fairness_page(site: SiteDep, contest: ContestDep) -> FairnessPage:
             for seats, count in fairness.seating_counts(matches, seatings).items()
         },
         workers=fairness.worker_shares(matches, [void.worker or "" for void in voids]),
-        voids=tuple(info(VoidLine, void, voided_at=moment(void.voided_at)) for void in voids),
+        voids=tuple(value_of(VoidLine, void, voided_at=moment(void.voided_at)) for void in voids),
         odd=tuple(
-            info(OddPairLine, pair, first=contest.bot(pair.first), second=contest.bot(pair.second))
+            value_of(OddPairLine, pair, first=contest.bot(pair.first), second=contest.bot(pair.second))
             for pair in fairness.odd_pairs(matches)
         ),
         three=sitting == 3,
@@ -106,7 +105,7 @@ def fairness_page(site: SiteDep, contest: ContestDep) -> FairnessPage:
     )
 
 
-def _matches(contest: Contest, field: Field, rows: Sequence[MatchRow]) -> list[FairMatch]:
+def _matches(contest: Contest, field: Field, rows: Sequence[FairMatch]) -> list[FairMatch]:
     """Put beside every match what the ratings promise for it, in half points."""
     rules, strengths = contest.info.rules, field.ladder.fit.strengths
     games = {size: comparisons(rules, seeds.seatings(rules, size)) for size in range(2, min(rules.side_count, 3) + 1)}
@@ -116,7 +115,7 @@ def _matches(contest: Contest, field: Field, rows: Sequence[MatchRow]) -> list[F
             2 * count / (1 + math.exp(float(strengths[row.entrants[other]] - strengths[row.entrants[one]])))
             for (one, other), count in games[len(row.entrants)].items()
         )
-        found.append(FairMatch(row.entrants, row.worker, row.games, row.faults, row.scores, promised))
+        found.append(replace(row, promised=promised))
     return found
 
 

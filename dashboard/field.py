@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from dashboard.site import Contest, Site
 from tournament.schedule import games_per_match
 from tournament.standings import HOUSE_ANCHOR, Bound, Cell, Ladder, Misfit, Standing, rate
-from tournament.store_tokens import info
-from tournament.store_values import Figures
+from tournament.store_values import Figures, value_of
 
 CHECKPOINTS = 32  # at most so many points in a history
 MANY_BOTS = 60
@@ -95,7 +94,7 @@ def _standing_rows(contest: Contest, ladder: Ladder, figures: Figures) -> tuple[
         tally = totals.tally
         span = str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
         rows.append(
-            info(
+            value_of(
                 StandingRow,
                 row,
                 rank="" if row.provisional else span,

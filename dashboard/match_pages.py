@@ -19,8 +19,7 @@ from tournament.models import MatchState
 from tournament.replay import to_line
 from tournament.results import comparisons, side_entrants
 from tournament.rules import Rules
-from tournament.store_tokens import info
-from tournament.store_values import GameInfo, MatchFilter, MatchInfo
+from tournament.store_values import GameInfo, MatchFilter, MatchInfo, value_of
 
 PAGE = 50
 STATE_WORDS = {
@@ -167,7 +166,7 @@ def taken(contest: Contest, match: MatchInfo) -> tuple[float, ...]:
 
 def match_row(contest: Contest, match: MatchInfo) -> MatchRow:
     """Make the row of a match."""
-    return info(
+    return value_of(
         MatchRow,
         match,
         id=match_id(match),
@@ -218,7 +217,7 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
     row, names = match_row(contest, match), seating_names(contest, match)
     best = [entrant for entrant, points in enumerate(row.taken) if points == max(row.taken)]
     documents = {seating: game.document for seating, game in loaded.items()}
-    return info(
+    return value_of(
         MatchPage,
         match,
         tournament=contest.ref,
@@ -227,7 +226,7 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
         seed=seeds.deal_seed(about.secret, match.key) if done else None,
         secret=about.secret if about.secret_is_out else None,
         columns=tuple(
-            info(
+            value_of(
                 GameColumn,
                 game,
                 game_id=f"{row.id}-{game.seating}",
@@ -240,9 +239,9 @@ def match_page(site: SiteDep, match_id: str) -> MatchPage:
         ),
         deals=deal_rows(about.rules, len(match.entrants), documents, best[0] if len(best) == 1 else None),
         verified=sum(not game.problem for game in loaded.values()),
-        faults=tuple(info(MatchFault, fault, bot=contest.bot(fault.entrant)) for fault in reversed(faults)),
+        faults=tuple(value_of(MatchFault, fault, bot=contest.bot(fault.entrant)) for fault in reversed(faults)),
         voids=tuple(
-            info(VoidLine, void, voided_at=moment(void.voided_at))
+            value_of(VoidLine, void, voided_at=moment(void.voided_at))
             for void in site.store.voids(about.id)
             if void.match_id == match.id
         ),

@@ -14,7 +14,7 @@ from dashboard.submit_pages import TrialLine, receive, trial_line, visible_submi
 from tournament import tokens
 from tournament.models_people import OPEN_STATES
 from tournament.people import BotInfo, SubmissionInfo
-from tournament.store_tokens import info
+from tournament.store_values import value_of
 
 router = APIRouter(
     prefix="/api/v1",
@@ -84,7 +84,7 @@ def submission_of(site: Site, found: SubmissionInfo) -> Submission:
     ahead, wait_s = site.store.waiting(found.id) if is_open else (0, 0.0)
     url_for = site.renderer.url_for
     probes = range(1, found.probe_count + 1)
-    return info(
+    return value_of(
         Submission,
         found,
         final=not is_open,

@@ -10,8 +10,8 @@ from tournament import seeds
 from tournament.models import MatchState
 from tournament.results import Block, comparisons
 from tournament.store import Store
-from tournament.store_database import FAULT, GAME, MATCH
 from tournament.store_record import entrants_of
+from tournament.store_tables import FAULT, GAME, MATCH
 
 SAMPLED_GAMES = 120  # enough for a 95th percentile of decision times; a game has hundreds of decisions
 TIMING = struct.Struct("<BI")

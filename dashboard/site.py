@@ -16,8 +16,7 @@ from tournament.contest import House
 from tournament.standings import Standing
 from tournament.store import NotFound, Store
 from tournament.store_public import holds
-from tournament.store_tokens import info
-from tournament.store_values import Counts, EntrantInfo, MatchInfo, TournamentInfo
+from tournament.store_values import Counts, EntrantInfo, MatchInfo, TournamentInfo, value_of
 
 if TYPE_CHECKING:
     from dashboard.auth import Door
@@ -142,7 +141,7 @@ def numbers(counts: Counts) -> dict[str, int]:
 def tournament_row(about: TournamentInfo) -> TournamentRow:
     """Make the row of a tournament."""
     times = {name: moment(getattr(about, name)) for name in ("created_at", "started_at", "finished_at")}
-    return info(TournamentRow, about, mode=about.rules.mode, state=str(about.state), **times)
+    return value_of(TournamentRow, about, mode=about.rules.mode, state=str(about.state), **times)
 
 
 def whole_site(request: Request) -> Site:

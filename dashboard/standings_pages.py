@@ -11,7 +11,7 @@ from dashboard.field import Field, StandingRow, anchor_of, cell_of, checkpoint_s
 from dashboard.site import BotRef, ChosenContestDep, Contest, Site, SiteDep, TournamentRow, shown
 from dashboard.web import csv_file
 from tournament.standings import Cell, Standing, history
-from tournament.store_tokens import info
+from tournament.store_values import value_of
 
 router = APIRouter()
 MATRIX_SIZE = 20
@@ -101,7 +101,7 @@ def standings_page(site: SiteDep, contest: ChosenContestDep, q: str = "", house:
         entrant_count=len(field.rows),
         groups=len({row.group for row in field.rows}),
         misfits=tuple(
-            info(MisfitLine, pair, first=contest.bot(pair.first), second=contest.bot(pair.second))
+            value_of(MisfitLine, pair, first=contest.bot(pair.first), second=contest.bot(pair.second))
             for pair in field.misfits[:5]
         ),
     )

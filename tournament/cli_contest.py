@@ -25,7 +25,6 @@ from tournament.cli_common import (
     print_json,
     with_rules,
 )
-from tournament.contest import Plan
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
 from tournament.planning import Forecast, duration_of
@@ -79,7 +78,7 @@ def make(
         demands=tuple(demand or ()), repeat_share=repeat_share,
     )  # fmt: skip
     with opened(db) as store:
-        new = wish.made()
+        new = wish.made(store, store.now())
         if practice_at is not None:
             number, first = contest.practise(store, new, practice_at)
             out.print(f"Practice rounds {number}: first at {contest.moment_text(first, zone)}")
@@ -104,7 +103,7 @@ def list_(db: Db = None, json: Json = False) -> None:
 
 
 def _row(info: TournamentInfo) -> dict[str, Any]:
-    zone = Plan.from_dict(info.plan).zone
+    zone = info.plan.zone
     times = {"opens": info.opens_at, "closes": info.closes_at, "held": info.held_at}
     shown = {key: None if at is None else contest.moment_text(at, zone) for key, at in times.items()}
     return {"tournament": info.id, "name": info.name, "mode": info.rules.mode, "state": str(info.state), **shown}
@@ -130,7 +129,7 @@ def plan(
         if rounds is not None or time_budget is not None:
             changes["budget_s"] = None if time_budget is None else duration_of(time_budget)
         if changes:
-            store.replan(info.id, {**Plan.from_dict(info.plan).to_dict(), **changes}, rounds=rounds)
+            store.replan(info.id, changes, rounds=rounds)
             info = store.tournament(info.id)
         entrants = contest.entrants_of(store, info, house_entrants)
         found = contest.forecast_of(store, info, entrants)
@@ -164,7 +163,7 @@ def times(
     """Set when entries open and close; a later close is an extension, for all or with --for for one."""
     with opened(db) as store:
         info = store.tournament(tournament)
-        zone = zone or Plan.from_dict(info.plan).zone
+        zone = zone or info.plan.zone
         opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
         if only is not None:
             store.extend(info.id, store.find_account(only).id, closes_at, why=reason)

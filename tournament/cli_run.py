@@ -209,8 +209,7 @@ def _print_standings(store: Store, tournament_id: int, *, as_json: bool = False,
     if not entrants:
         raise Refused(f"tournament {tournament_id} has not started: it has no standings")
     ladder = ladder_of(entrants, figures := store.figures(tournament_id), info.anchor)
-    games = len(seeds.seatings(info.rules, min(len(entrants), info.rules.side_count)))
-    rows = table(entrants, figures, ladder, games)
+    rows = table(info.rules, entrants, figures, ladder)
     if as_json:
         print_json([row.to_dict() for row in rows])
     elif as_csv:

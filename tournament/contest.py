@@ -11,15 +11,15 @@ import random
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tournament.environment import demanding
 from tournament.final_order import FinalOrder
 from tournament.models import TournamentState
-from tournament.planning import Forecast, duration_of, forecast
+from tournament.planning import MOST_ROUNDS, Forecast, Plan, duration_of, forecast
 from tournament.rules import Limits, Rules
 from tournament.schedule import Entry
 from tournament.store import Store, WrongState
@@ -40,42 +40,6 @@ logger = logging.getLogger(__name__)
 
 class NotReady(WrongState):
     """A tournament cannot start yet; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is settled about a tournament before its start, beside its rules, limits and rounds.
-
-    Attributes:
-        house: the house bots that play along, by name.
-        budget_s: time that it may take: the rounds follow at the start; None if the rounds are set.
-        cores: matches side by side, for the forecast.
-        zone: in which zone its times are shown.
-        all_bots: whether all bots of a contestant enter, not one.
-        auto_start: whether it starts by itself once entries are closed and all of them have their verdicts.
-        practice: whether it is a practice round.
-        repeat_share: share of its matches that is played again by another worker, to compare.
-    """
-
-    house: tuple[str, ...] = ()
-    budget_s: float | None = None
-    cores: int = 1
-    zone: str = "UTC"
-    all_bots: bool = False
-    auto_start: bool = False
-    practice: bool = False
-    repeat_share: float = 0.0
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Reads what `to_dict` wrote; a key that this version does not know is left out."""
-        known = {each.name for each in fields(cls)}
-        given = {name: value for name, value in data.items() if name in known}
-        return cls(**{**given, "house": tuple(given.get("house", ()))})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns all fields as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +71,12 @@ class Wish:
     demands: tuple[str, ...] = ()
     repeat_share: float = 0.02
 
-    def made(self) -> NewTournament:
+    def made(self, store: Store, now: float) -> NewTournament:
         """Returns the settings, with a secret of their own.
+
+        Args:
+            store: where the bot that is to show 1500 is looked for.
+            now: the time; entries close after it.
 
         Raises:
             ValueError: something asked for makes no sense.
@@ -118,14 +86,19 @@ class Wish:
         if self.rounds is not None and self.budget:
             raise ValueError("rounds and a time budget: expected one of them")
         for name, number in (("rounds", self.rounds), ("cores", self.cores)):
-            if number is not None and number < 1:
-                raise ValueError(f"{name} is {number}: expected 1 or more")
+            if number is not None and not 1 <= number <= MOST_ROUNDS:
+                raise ValueError(f"{name} is {number}: expected 1 to {MOST_ROUNDS}")
         if not 0 <= self.repeat_share <= 1:
             raise ValueError(f"{self.repeat_share} as the share to play again: expected 0 to 1")
         zone_of(self.zone)
         opens_at, closes_at = (moment_of(text, self.zone) if text else None for text in (self.opens, self.closes))
         if opens_at is not None and closes_at is not None and closes_at <= opens_at:
             raise ValueError(f"it closes at {self.closes}, before it opens at {self.opens}")
+        if closes_at is not None and closes_at <= now:
+            raise ValueError(f"it closes at {self.closes}, which is over: expected a later time")
+        anchor = self.anchor.strip()
+        if anchor and anchor.partition(":")[0] not in (*self.house, *(bot.name for bot in store.bots())):
+            raise ValueError(f"anchor {anchor!r:.60}: expected one of its house bots, or a bot that was handed in")
         budget_s = duration_of(self.budget) if self.budget else None
         plan = Plan(
             self.house, budget_s, self.cores, self.zone, self.all_bots, self.auto_start,
@@ -133,8 +106,8 @@ class Wish:
         )  # fmt: skip
         return NewTournament(
             self.name.strip(), self.rules, 1 if self.rounds is None else self.rounds, new_secret(),
-            Limits.from_dict({**Limits().to_dict(), **self.limits}), self.order, self.anchor.strip() or None,
-            demanding(self.demands), opens_at, closes_at, plan.to_dict(),
+            Limits.from_dict({**Limits().to_dict(), **self.limits}), self.order, anchor or None,
+            demanding(self.demands), opens_at, closes_at, plan,
         )  # fmt: skip
 
 
@@ -215,8 +188,8 @@ def last_deadline(store: Store, info: TournamentInfo) -> float | None:
 
 def entrants_of(store: Store, info: TournamentInfo, house: House) -> list[NewEntrant]:
     """Returns who would enter a tournament if it started now, the house bots of its plan among them."""
-    plan = Plan.from_dict(info.plan)
-    return [*store.contest_entries(info.id, info.closes_at, all_bots=plan.all_bots), *renumbered(house(plan.house))]
+    entered = store.contest_entries(info.id, info.closes_at, all_bots=info.plan.all_bots)
+    return [*entered, *renumbered(house(info.plan.house))]
 
 
 def forecast_of(store: Store, info: TournamentInfo, entrants: Sequence[NewEntrant]) -> Forecast:
@@ -225,14 +198,12 @@ def forecast_of(store: Store, info: TournamentInfo, entrants: Sequence[NewEntran
     Raises:
         ValueError: there is no schedule for them.
     """
-    plan = Plan.from_dict(info.plan)
     listed = sorted(entrants, key=lambda entrant: entrant.text)
     measured = store.deal_seconds(listed)
     entries = [Entry(entrant.text, entrant.owner) for entrant in listed]
     deal_s = [measured.get(entrant.text) for entrant in listed]
-    return forecast(
-        info.rules, info.limits, entries, deal_s, plan.cores, rounds=info.rounds, budget_s=plan.budget_s
-    )  # fmt: skip
+    cores, budget_s = info.plan.cores, info.plan.budget_s
+    return forecast(info.rules, info.limits, entries, deal_s, cores, rounds=info.rounds, budget_s=budget_s)
 
 
 def start(
@@ -257,7 +228,7 @@ def start(
     info = store.tournament(tournament_id)
     waiting, last = store.undecided(tournament_id, info.closes_at), last_deadline(store, info)
     if not anyway and last is not None and now < last:
-        raise NotReady(f"entries are open until {moment_text(last, Plan.from_dict(info.plan).zone)}")
+        raise NotReady(f"entries are open until {moment_text(last, info.plan.zone)}")
     if not anyway and waiting:
         verb = "waits for its verdict" if waiting == 1 else "wait for their verdicts"
         raise NotReady(f"{counted(waiting, 'submission')} received in time {verb}")
@@ -311,7 +282,7 @@ def tick(store: Store, now: float, house: House) -> list[str]:
 
 def _advance(store: Store, info: TournamentInfo, now: float, house: House) -> list[str]:
     done = []
-    plan, last = Plan.from_dict(info.plan), last_deadline(store, info)
+    last = last_deadline(store, info)
     if info.state is TournamentState.DRAFT and info.opens_at is not None and info.opens_at <= now:
         store.set_state(info.id, TournamentState.OPEN, now=now)
         info = store.tournament(info.id)
@@ -323,7 +294,7 @@ def _advance(store: Store, info: TournamentInfo, now: float, house: House) -> li
     elif info.state is TournamentState.CLOSED and info.closes_at is not None and now < info.closes_at:
         store.set_state(info.id, TournamentState.OPEN, now=now)  # the deadline was put off for all
         done.append(f"tournament {info.id} is open again")
-    elif info.state is TournamentState.CLOSED and plan.auto_start and (last is None or last <= now):
+    elif info.state is TournamentState.CLOSED and info.plan.auto_start and (last is None or last <= now):
         start(store, info.id, house, now=now)
         done.append(f"tournament {info.id} has started")
     return done
@@ -334,7 +305,8 @@ def _practise(store: Store, practice: PracticeInfo, now: float, house: House) ->
     assert practice.next_at is not None
     if not store.take_practice(practice.id, practice.next_at, next_time(now, practice.at, practice.zone)):
         return []
-    new = settings_of(f"{practice.name} {practice.runs + 1}", practice.settings)
+    name, plan = f"{practice.name} {practice.runs + 1}", replace(practice.settings.plan, practice=True)
+    new = replace(practice.settings, name=name, secret=new_secret(), plan=plan)
     tournament_id = store.create(new, now=now)
     try:
         start(store, tournament_id, house, anyway=True, now=now)
@@ -346,16 +318,6 @@ def _practise(store: Store, practice: PracticeInfo, now: float, house: House) ->
     return [f"tournament {tournament_id} has started"]
 
 
-def settings_of(name: str, settings: Mapping[str, Any]) -> NewTournament:
-    """Makes the settings of a practice round, with a secret of its own, from those that were written down."""
-    rules, limits = Rules.from_dict(settings["rules"]), Limits.from_dict(settings["limits"])
-    order, anchor = FinalOrder(settings["final_order"]), settings["anchor"]
-    return NewTournament(
-        name, rules, settings["rounds"], new_secret(), limits, order, anchor, settings.get("environment", {}),
-        plan=settings["plan"],
-    )  # fmt: skip
-
-
 def practise(store: Store, new: NewTournament, at: str, *, by: int | None = None) -> tuple[int, float]:
     """Begins practice rounds with these settings every day, and returns their number and the first time.
 
@@ -364,15 +326,5 @@ def practise(store: Store, new: NewTournament, at: str, *, by: int | None = None
     """
     if new.opens_at is not None or new.closes_at is not None:
         raise ValueError("practice rounds with times for entries: expected none, whoever is accepted then plays")
-    zone = Plan.from_dict(new.plan).zone
-    first = next_time(store.now(), at, zone)
-    return store.add_practice(new.name, practice_settings(new), at, zone, first, by=by), first
-
-
-def practice_settings(new: NewTournament) -> dict[str, Any]:
-    """Returns what `settings_of` reads."""
-    return {
-        "rules": new.rules.to_dict(), "limits": new.limits.to_dict(), "rounds": new.rounds,
-        "final_order": new.final_order, "anchor": new.anchor, "environment": dict(new.environment),
-        "plan": {**new.plan, "practice": True},
-    }  # fmt: skip
+    first = next_time(store.now(), at, new.plan.zone)
+    return store.add_practice(replace(new, secret=""), at, first, by=by), first

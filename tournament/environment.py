@@ -128,7 +128,8 @@ def difference(expected: Environment, actual: Environment) -> str | None:
     """
     found = []
     if expected.get("engine") != actual.get("engine"):
-        found.append("another rules engine")
+        engines = (str(each.get("engine"))[:12] for each in (actual, expected))
+        found.append("another rules engine, {}, expected {}".format(*engines))
     if expected.get("python") != actual.get("python"):
         found.append(f"{actual.get('python')}, expected {expected.get('python')}")
     wanted, there = set(expected.get("modules", ())), set(actual.get("modules", ()))

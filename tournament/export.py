@@ -11,23 +11,20 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
-from itertools import combinations
 from pathlib import Path
 from typing import IO, Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tournament import seeds
 from tournament.fairness import results_digest
-from tournament.final_order import HEADER, FinalOrder, Place, contenders, final_order
+from tournament.final_order import HEADER, FinalOrder, Place, final_order
 from tournament.models import MatchState
 from tournament.replay import document, to_line
 from tournament.store import Store, WrongState
 from tournament.store_values import EntrantInfo, MatchInfo, TournamentInfo
 from tournament.table import COLUMNS, TableRow, ladder_of, table
-from tournament.verify_settings import FILES, FORMAT
+from tournament.verify_settings import ENTRANT_KEYS, FILES, FORMAT, match_cells, match_header
 
 _PAGE: Final = 1000
-_SIDES: Final = "abc"
 
 
 def export_tournament(store: Store, tournament_id: int, folder: Path) -> tuple[str, ...]:
@@ -76,7 +73,7 @@ def _writers(store: Store, tournament_id: int) -> dict[str, Callable[[IO[str]], 
         lambda file: _write_csv(file, [COLUMNS, *(row.to_dict().values() for row in rows)]),
         lambda file: _write_matches(file, store, tournament, entrants),
         lambda file: file.writelines(to_line(document(record)) for _, record in store.game_records(tournament_id)),
-        lambda file: _write_csv(file, [HEADER, *(place.row() for place in places_of(tournament, entrants, rows))]),
+        lambda file: _write_csv(file, [HEADER, *(place.cells() for place in places_of(tournament, entrants, rows))]),
     )
     return dict(zip(FILES, writers, strict=True))
 
@@ -106,15 +103,7 @@ def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, e
         "limits": tournament.limits.to_dict(),
         "rounds": tournament.rounds,
         "entrants": [
-            {
-                "bot": entrant.name,
-                "version": entrant.version,
-                "sha256": entrant.sha256,
-                "owner": entrant.owner,
-                "upload_order": entrant.upload_order,
-                "house": entrant.house,
-            }
-            for entrant in entrants
+            {"bot": entrant.name} | {name: getattr(entrant, name) for name in ENTRANT_KEYS} for entrant in entrants
         ],
         "final_order": tournament.final_order,
         "anchor": tournament.anchor,
@@ -135,16 +124,14 @@ def _write_tournament(file: IO[str], store: Store, tournament: TournamentInfo, e
 def standings_of(store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> tuple[TableRow, ...]:
     """Returns the rows of the standings."""
     figures = store.figures(tournament.id)
-    ladder = ladder_of(entrants, figures, tournament.anchor)
-    games = len(seeds.seatings(tournament.rules, min(len(entrants), tournament.rules.side_count)))
-    return table(entrants, figures, ladder, games)
+    return table(tournament.rules, entrants, figures, ladder_of(entrants, figures, tournament.anchor))
 
 
 def places_of(
     tournament: TournamentInfo, entrants: Sequence[EntrantInfo], rows: Sequence[TableRow]
 ) -> tuple[Place, ...]:
     """Returns the final order by the tournament's own rule."""
-    return final_order(contenders(entrants, rows), FinalOrder(tournament.final_order))
+    return final_order(entrants, rows, FinalOrder(tournament.final_order))
 
 
 def _write_csv(file: IO[str], rows: Iterable[Iterable[Any]]) -> None:
@@ -152,17 +139,13 @@ def _write_csv(file: IO[str], rows: Iterable[Iterable[Any]]) -> None:
 
 
 def _write_matches(file: IO[str], store: Store, tournament: TournamentInfo, entrants: Sequence[EntrantInfo]) -> None:
-    sides = _SIDES[: min(len(entrants), tournament.rules.side_count)]
-    pairs = ["".join(pair) for pair in combinations(sides, 2)]
-    writer = csv.writer(file, lineterminator="\n")
-    names = [*(f"bot_{side}" for side in sides), "games", *(f"score_{pair}" for pair in pairs)]
-    writer.writerow(["match", "round", "key", *names, "faults"])
-    for match in all_matches(store, tournament.id):
-        if match.state is MatchState.DONE:
-            texts = [entrants[position].text for position in match.entrants]
-            # Half points are what is stored; whole ones are what people count in.
-            scores = [f"{score // 2}{'.5' if score % 2 else ''}" for score in match.scores]
-            writer.writerow([match.number, match.round, match.key, *texts, match.games, *scores, match.faults])
+    rows = (
+        match_cells(match.number, match.key, match.games, match.scores, match.faults)
+        for match in all_matches(store, tournament.id)
+        if match.state is MatchState.DONE
+    )
+    _write_csv(file, [match_header(tournament.rules, len(entrants))])
+    _write_csv(file, rows)
 
 
 def all_matches(store: Store, tournament_id: int) -> Iterator[MatchInfo]:

@@ -37,14 +37,16 @@ class FairMatch:
     """A recorded match as fairness looks at it.
 
     Attributes:
+        number: its number in the schedule.
         entrants: positions, ascending.
         worker: who played it.
         games: how many.
         faults: of all bots in it.
         scores: what the first of each pair took from the second, in half points: (0,1), (0,2), (1,2).
-        promised: what the ratings promise for the same.
+        promised: what the ratings promise for the same; empty until somebody has worked it out.
     """
 
+    number: int
     entrants: tuple[int, ...]
     worker: str
     games: int

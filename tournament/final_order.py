@@ -6,7 +6,7 @@ Pure functions of the standings. House bots are measures, not contestants: they 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -26,74 +26,47 @@ class FinalOrder(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
-    """What the final order needs to know of an entrant; in the order of the standings."""
-
-    entrant: EntrantInfo
-    rank_low: int
-    rank_high: int
-    rating: float
-    points_per_deal: float | None
-
-    @property
-    def competes(self) -> bool:
-        """Whether it takes a place."""
-        return not self.entrant.house and self.entrant.disqualified is None
-
-
-@dataclass(frozen=True, slots=True)
 class Place:
-    """An entrant with its place; None for one that takes none."""
+    """An entrant with its row of the standings and its place; None for one that takes none."""
 
     place: int | None
-    contender: Contender
+    entrant: EntrantInfo
+    row: TableRow
 
-    def row(self) -> list[str]:
+    def cells(self) -> list[str]:
         """Returns the cells of the exported file, as `HEADER` names them."""
-        entrant, ppd = self.contender.entrant, self.contender.points_per_deal
-        cells = (self.place, entrant.name, entrant.version, self.contender.rating, ppd, entrant.upload_order)
+        row = self.row
+        cells = (self.place, row.bot, row.version, row.rating, row.points_per_deal, self.entrant.upload_order)
         return ["" if cell is None else str(cell) for cell in cells]
 
 
-def contenders(entrants: Sequence[EntrantInfo], rows: Iterable[TableRow]) -> tuple[Contender, ...]:
-    """Pairs the rows of the standings with their entrants."""
-    known = {(entrant.name, entrant.version): entrant for entrant in entrants}
-    return tuple(
-        Contender(known[row.bot, row.version], row.rank_low, row.rank_high, row.rating, row.points_per_deal)
-        for row in rows
-    )
-
-
-def final_order(standings: Sequence[Contender], rule: FinalOrder) -> tuple[Place, ...]:
+def final_order(entrants: Sequence[EntrantInfo], standings: Iterable[TableRow], rule: FinalOrder) -> tuple[Place, ...]:
     """Returns the places by a rule; who takes none follows at the end.
 
     Args:
-        standings: in the order of the standings.
+        entrants: all of them.
+        standings: their rows, in the order of the standings.
         rule: `SHARED`: going down the standings, one joins the place of those before as long as its rank range
             overlaps with the range of each of them, so that no two who share a place are clearly apart. `ELO`: by
             rating, then points per deal, then the earlier upload.
     """
-    competing = [each for each in standings if each.competes]
+    known = {(entrant.name, entrant.version): entrant for entrant in entrants}
+    listed = [Place(None, known[row.bot, row.version], row) for row in standings]
+    competing = [each for each in listed if each.entrant.competes]
     placed: list[Place] = []
     if rule is FinalOrder.SHARED:
-        group: list[Contender] = []
+        group: list[TableRow] = []
         for each in competing:
-            if any(each.rank_low > other.rank_high or each.rank_high < other.rank_low for other in group):
+            if any(each.row.rank_low > other.rank_high or each.row.rank_high < other.rank_low for other in group):
                 group = []
-            group.append(each)
-            placed.append(Place(len(placed) + 2 - len(group), each))
+            group.append(each.row)
+            placed.append(replace(each, place=len(placed) + 2 - len(group)))
     else:
-        competing.sort(key=lambda each: (-each.rating, -(each.points_per_deal or 0.0), each.entrant.upload_order))
-        placed = [Place(number, each) for number, each in enumerate(competing, 1)]
-    return (*placed, *(Place(None, each) for each in standings if not each.competes))
-
-
-class Grade(StrEnum):
-    """How an entrant stands to a house bot."""
-
-    BETTER = "better"
-    NOT_BETTER = "not better"
-    OPEN = "open"
+        competing.sort(
+            key=lambda each: (-each.row.rating, -(each.row.points_per_deal or 0.0), each.entrant.upload_order)
+        )
+        placed = [replace(each, place=number) for number, each in enumerate(competing, 1)]
+    return (*placed, *(each for each in listed if not each.entrant.competes))
 
 
 def grades(
@@ -106,17 +79,17 @@ def grades(
         clear: whether one position is clearly stronger than another.
         contestant: who stands behind an entrant.
     """
-    house = sorted((each.contender.entrant for each in places if each.contender.entrant.house), key=lambda e: e.text)
+    house = sorted((each.entrant for each in places if each.entrant.house), key=lambda entrant: entrant.text)
     rows = [["contestant", "bot", "version", "place", *(f"than {each.text}" for each in house)]]
     for each in places:
-        entrant = each.contender.entrant
+        entrant = each.entrant
         if entrant.house:
             continue
         place = "disqualified" if each.place is None else str(each.place)
-        compared = [str(_grade(clear, entrant.position, other.position)) for other in house]
+        compared = [
+            "better" if clear(entrant.position, other.position)
+            else "not better" if clear(other.position, entrant.position) else "open"
+            for other in house
+        ]  # fmt: skip
         rows.append([contestant(entrant), entrant.name, str(entrant.version), place, *compared])
     return rows
-
-
-def _grade(clear: Callable[[int, int], bool], one: int, house: int) -> Grade:
-    return Grade.BETTER if clear(one, house) else Grade.NOT_BETTER if clear(house, one) else Grade.OPEN

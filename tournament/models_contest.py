@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Text
-from sqlmodel import Field, SQLModel
+import sqlalchemy as sa
+from sqlmodel import SQLModel
 
-from tournament.models import _id, _integer, _one_of, _parent, _text, _time
-
-_BIG: Final = BigInteger().with_variant(Integer, "sqlite")
+from tournament.models import BIG, Json, column, one_of
+from tournament.store_values import NewTournament
 
 
 class Verdict(StrEnum):
@@ -24,60 +23,58 @@ class Verdict(StrEnum):
 class Extension(SQLModel, table=True):
     """A contestant who may hand in later than all others."""
 
-    tournament_id: int = _parent("tournament.id", primary_key=True)
-    account_id: int = _parent("account.id", primary_key=True)
-    until: float = _time(nullable=False)
+    tournament_id: int = column(BIG, sa.ForeignKey("tournament.id"), primary_key=True)
+    account_id: int = column(BIG, sa.ForeignKey("account.id"), primary_key=True)
+    until: float = column(sa.Double)
 
 
 class Practice(SQLModel, table=True):
-    """Rounds that start every day at a time of a zone; each is a tournament of its own. `settings` is JSON."""
+    """Rounds that start every day at a time of a zone; each is a tournament of its own with these settings."""
 
-    id: int | None = _id()
-    name: str = _text()
-    settings: str = _text()
-    at: str = _text()
-    zone: str = _text()
-    next_at: float | None = _time()
-    runs: int = _integer(default=0)
-    last_tournament: int | None = Field(
-        default=None, sa_column=Column(_BIG, ForeignKey("tournament.id"), nullable=True)
-    )
-    __table_args__ = (CheckConstraint("length(at) = 5", name="at_is_hh_mm"),)
+    id: int = column(BIG, primary_key=True)
+    name: str = column(sa.Text)
+    settings: Any = column(Json(NewTournament))
+    at: str = column(sa.Text)
+    zone: str = column(sa.Text)
+    next_at: float | None = column(sa.Double, nullable=True)
+    runs: int = column(sa.Integer, default=0)
+    last_tournament: int | None = column(BIG, sa.ForeignKey("tournament.id"), nullable=True)
+    __table_args__ = (sa.CheckConstraint("length(at) = 5", name="at_is_hh_mm"),)
 
 
 class Announcement(SQLModel, table=True):
     """What the organiser says to all, of a tournament or of the site."""
 
-    id: int | None = _id()
-    tournament_id: int | None = Field(default=None, sa_column=Column(_BIG, ForeignKey("tournament.id"), nullable=True))
-    text: str = Field(sa_column=Column(Text, nullable=False))
-    created_at: float = _time(nullable=False)
+    id: int = column(BIG, primary_key=True)
+    tournament_id: int | None = column(BIG, sa.ForeignKey("tournament.id"), nullable=True)
+    text: str = column(sa.Text)
+    created_at: float = column(sa.Double)
 
 
 class Repeat(SQLModel, table=True):
     """A recorded match that was played again elsewhere; with a difference, whose doing it is, and where it begins."""
 
-    id: int | None = _id()
-    tournament_id: int = _parent("tournament.id")
-    match_id: int = _parent("match.id")
-    attempt: int = _integer()
-    worker: str = _text()
-    repeated_by: str = _text()
-    verdict: str = _text()
-    entrant: int | None = _integer(nullable=True)
-    detail: str = _text(default="")
-    repeated_at: float = _time(nullable=False)
-    __table_args__ = (_one_of("verdict", Verdict), Index("repeat_tournament", "tournament_id", "match_id"))
+    id: int = column(BIG, primary_key=True)
+    tournament_id: int = column(BIG, sa.ForeignKey("tournament.id"))
+    match_id: int = column(BIG, sa.ForeignKey("match.id"))
+    attempt: int = column(sa.Integer)
+    worker: str = column(sa.Text)
+    repeated_by: str = column(sa.Text)
+    verdict: Verdict = column(one_of(Verdict, "verdict"))
+    entrant: int | None = column(sa.Integer, nullable=True)
+    detail: str = column(sa.Text, default="")
+    repeated_at: float = column(sa.Double)
+    __table_args__ = (sa.Index("repeat_tournament", "tournament_id", "match_id"),)
 
 
 class RepeatOrder(SQLModel, table=True):
     """A recorded match that is to be played again, by whom not, and what came back. `digests` is JSON."""
 
-    match_id: int = _parent("match.id", primary_key=True)
-    tournament_id: int = _parent("tournament.id")
-    attempt: int = _integer()
-    worker: str = _text()
-    given_to: str = _text(default="")
-    lease_until: float | None = _time()
-    tries: int = _integer(default=0)
-    digests: str | None = _text(nullable=True)
+    match_id: int = column(BIG, sa.ForeignKey("match.id"), primary_key=True)
+    tournament_id: int = column(BIG, sa.ForeignKey("tournament.id"))
+    attempt: int = column(sa.Integer)
+    worker: str = column(sa.Text)
+    given_to: str = column(sa.Text, default="")
+    lease_until: float | None = column(sa.Double, nullable=True)
+    tries: int = column(sa.Integer, default=0)
+    digests: Any = column(Json, nullable=True)

@@ -7,12 +7,13 @@ only. An accepted submission *is* a version of its bot; none is ever changed.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Text, UniqueConstraint, text
-from sqlmodel import Field, SQLModel
+import sqlalchemy as sa
+from sqlmodel import SQLModel
 
-from tournament.models import _bytes, _id, _integer, _one_of, _parent, _text, _time
+from tournament.models import BIG, Json, column, one_of
+from tournament.rules import Rules
 
 FIRST_ACCOUNT: Final = 10_000
 """Owners below are bots that no account owns: house bots, and bots run from a path."""
@@ -46,139 +47,131 @@ class SubmissionState(StrEnum):
 OPEN_STATES: Final = (SubmissionState.WAITING, SubmissionState.CHECKING)
 """The states of submissions that have no verdict yet."""
 
-_BIG: Final = BigInteger().with_variant(Integer, "sqlite")
-_OPEN: Final = text("state IN ('waiting', 'checking')")
+_OPEN: Final = sa.text("state IN ('waiting', 'checking')")
 
 
 class Account(SQLModel, table=True):
     """A contestant, who may be a team, or an organiser; `name` is what others see."""
 
-    id: int = Field(sa_column=Column(_BIG, primary_key=True, autoincrement=False))
-    name: str = _text()
-    name_key: str = Field(sa_column=Column(Text, nullable=False, unique=True))
-    role: str = _text()
-    entry_bot: int | None = Field(default=None, sa_column=Column(_BIG, nullable=True))
-    created_at: float = _time(nullable=False)
-    erased_at: float | None = _time()
-    __table_args__ = (
-        _one_of("role", Role),
-        CheckConstraint(f"id >= {FIRST_ACCOUNT}", name="ids_leave_room_for_the_house"),
-    )
+    id: int = column(BIG, primary_key=True, autoincrement=False)
+    name: str = column(sa.Text)
+    name_key: str = column(sa.Text, unique=True)
+    role: Role = column(one_of(Role, "role"))
+    entry_bot: int | None = column(BIG, nullable=True)
+    created_at: float = column(sa.Double)
+    erased_at: float | None = column(sa.Double, nullable=True)
+    __table_args__ = (sa.CheckConstraint(f"id >= {FIRST_ACCOUNT}", name="ids_leave_room_for_the_house"),)
 
 
 class Token(SQLModel, table=True):
     """A secret that stands for an account; `id` is its public part."""
 
-    id: str = Field(sa_column=Column(Text, primary_key=True))
-    account_id: int = Field(sa_column=Column(_BIG, ForeignKey("account.id"), nullable=False, index=True))
-    hash: str = _text()
-    label: str = _text()
-    scopes: str = _text()
-    created_at: float = _time(nullable=False)
-    expires_at: float | None = _time()
-    used_at: float | None = _time()
-    __table_args__ = (CheckConstraint("length(hash) = 64", name="token_is_hashed"),)
+    id: str = column(sa.Text, primary_key=True)
+    account_id: int = column(BIG, sa.ForeignKey("account.id"), index=True)
+    hash: str = column(sa.Text)
+    label: str = column(sa.Text)
+    scopes: str = column(sa.Text)
+    created_at: float = column(sa.Double)
+    expires_at: float | None = column(sa.Double, nullable=True)
+    used_at: float | None = column(sa.Double, nullable=True)
+    __table_args__ = (sa.CheckConstraint("length(hash) = 64", name="token_is_hashed"),)
 
 
 class Session(SQLModel, table=True):
     """A browser that is signed in; it ends with the token that it was opened with."""
 
-    hash: str = Field(sa_column=Column(Text, primary_key=True))
-    token_id: str = Field(
-        sa_column=Column(Text, ForeignKey("token.id", ondelete="CASCADE"), nullable=False, index=True)
-    )
-    csrf: str = _text()
-    created_at: float = _time(nullable=False)
-    seen_at: float = _time(nullable=False)
+    hash: str = column(sa.Text, primary_key=True)
+    token_id: str = column(sa.Text, sa.ForeignKey("token.id", ondelete="CASCADE"), index=True)
+    csrf: str = column(sa.Text)
+    created_at: float = column(sa.Double)
+    seen_at: float = column(sa.Double)
 
 
 class Invite(SQLModel, table=True):
     """A code that makes or hands over accounts, `cap` times at most."""
 
-    hash: str = Field(sa_column=Column(Text, primary_key=True))
-    kind: str = _text()
-    account_id: int | None = Field(default=None, sa_column=Column(_BIG, ForeignKey("account.id"), nullable=True))
-    cap: int = _integer()
-    used: int = _integer(default=0)
-    created_at: float = _time(nullable=False)
-    ends_at: float | None = _time()
+    hash: str = column(sa.Text, primary_key=True)
+    kind: InviteKind = column(one_of(InviteKind, "kind"))
+    account_id: int | None = column(BIG, sa.ForeignKey("account.id"), nullable=True)
+    cap: int = column(sa.Integer)
+    used: int = column(sa.Integer, default=0)
+    created_at: float = column(sa.Double)
+    ends_at: float | None = column(sa.Double, nullable=True)
     __table_args__ = (
-        _one_of("kind", InviteKind),
-        CheckConstraint("used >= 0 AND used <= cap", name="no_more_than_the_cap"),
-        CheckConstraint("(kind = 'account') = (account_id IS NOT NULL)", name="an_account_is_handed_over"),
+        sa.CheckConstraint("used >= 0 AND used <= cap", name="no_more_than_the_cap"),
+        sa.CheckConstraint("(kind = 'account') = (account_id IS NOT NULL)", name="an_account_is_handed_over"),
     )
 
 
 class Bot(SQLModel, table=True):
     """A contestant's program; its name is its own for good."""
 
-    id: int | None = _id()
-    name: str = Field(sa_column=Column(Text, nullable=False, unique=True))
-    account_id: int = Field(sa_column=Column(_BIG, ForeignKey("account.id"), nullable=False, index=True))
-    created_at: float = _time(nullable=False)
-    withdrawn_at: float | None = _time()
-    disabled: str | None = _text(nullable=True)
+    id: int = column(BIG, primary_key=True)
+    name: str = column(sa.Text, unique=True)
+    account_id: int = column(BIG, sa.ForeignKey("account.id"), index=True)
+    created_at: float = column(sa.Double)
+    withdrawn_at: float | None = column(sa.Double, nullable=True)
+    disabled: str | None = column(sa.Text, nullable=True)
 
 
 class Submission(SQLModel, table=True):
     """An upload with its verdict; accepted it has a `version` and stands for that version."""
 
-    id: int | None = _id()
-    bot_id: int = _parent("bot.id")
-    account_id: int = _parent("account.id")
-    sha256: str | None = Field(default=None, sa_column=Column(Text, ForeignKey("source.sha256"), nullable=True))
-    file_name: str = _text()
-    note: str = _text(default="")
-    state: str = _text()
-    stage: str = _text()
-    version: int | None = _integer(nullable=True)
-    received_at: float = _time(nullable=False)
-    started_at: float | None = _time()
-    ended_at: float | None = _time()
-    lease_until: float | None = _time()
-    attempt: int = _integer(default=0)
-    check_s: float | None = _time()
-    cpu_s: float | None = _time()
-    verdict: str = _text(default="{}")
-    probes: bytes | None = _bytes(nullable=True)
+    id: int = column(BIG, primary_key=True)
+    bot_id: int = column(BIG, sa.ForeignKey("bot.id"))
+    account_id: int = column(BIG, sa.ForeignKey("account.id"))
+    sha256: str | None = column(sa.Text, sa.ForeignKey("source.sha256"), nullable=True)
+    file_name: str = column(sa.Text)
+    note: str = column(sa.Text, default="")
+    state: SubmissionState = column(one_of(SubmissionState, "state"))
+    stage: str = column(sa.Text)
+    version: int | None = column(sa.Integer, nullable=True)
+    received_at: float = column(sa.Double)
+    started_at: float | None = column(sa.Double, nullable=True)
+    ended_at: float | None = column(sa.Double, nullable=True)
+    lease_until: float | None = column(sa.Double, nullable=True)
+    attempt: int = column(sa.Integer, default=0)
+    check_s: float | None = column(sa.Double, nullable=True)
+    cpu_s: float | None = column(sa.Double, nullable=True)
+    verdict: Any = column(Json, default="{}")
+    probes: bytes | None = column(sa.LargeBinary, nullable=True)
     __table_args__ = (
-        _one_of("state", SubmissionState),
-        UniqueConstraint("bot_id", "version"),
-        CheckConstraint("(state = 'accepted') = (version IS NOT NULL)", name="accepted_is_a_version"),
-        CheckConstraint("(state = 'checking') = (lease_until IS NOT NULL)", name="a_check_has_an_end"),
-        CheckConstraint("state = 'rejected' OR sha256 IS NOT NULL", name="what_is_checked_has_files"),
-        Index("submission_open", "state", "account_id", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
-        Index("submission_account", "account_id", "received_at"),
-        Index("submission_bot", "bot_id", "id"),
+        sa.UniqueConstraint("bot_id", "version"),
+        sa.CheckConstraint("(state = 'accepted') = (version IS NOT NULL)", name="accepted_is_a_version"),
+        sa.CheckConstraint("(state = 'checking') = (lease_until IS NOT NULL)", name="a_check_has_an_end"),
+        sa.CheckConstraint("state = 'rejected' OR sha256 IS NOT NULL", name="what_is_checked_has_files"),
+        sa.Index("submission_open", "state", "account_id", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
+        sa.Index("submission_account", "account_id", "received_at"),
+        sa.Index("submission_bot", "bot_id", "id"),
     )
 
 
 class Trial(SQLModel, table=True):
     """The matches of a new version against the one before: half points that the new one took, in their order."""
 
-    submission_id: int = _parent("submission.id", primary_key=True)
-    against_id: int = _parent("submission.id")
-    rules: str = _text()
-    secret: str = _text()
-    scores: str = _text(default="[]")
-    played: int = _integer(default=0)
-    verdict: str | None = _text(nullable=True)
+    submission_id: int = column(BIG, sa.ForeignKey("submission.id"), primary_key=True)
+    against_id: int = column(BIG, sa.ForeignKey("submission.id"))
+    rules: Any = column(Json(Rules))
+    secret: str = column(sa.Text)
+    scores: Any = column(Json, default="[]")
+    played: int = column(sa.Integer, default=0)
+    verdict: str | None = column(sa.Text, nullable=True)
 
 
 class Option(SQLModel, table=True):
     """A setting of the site that the organiser may change; JSON."""
 
     __tablename__ = "site_option"
-    name: str = Field(sa_column=Column(Text, primary_key=True))
-    value: str = _text()
+    name: str = column(sa.Text, primary_key=True)
+    value: Any = column(Json)
 
 
 class Audit(SQLModel, table=True):
     """An act of an organiser or a change of an account: who, what, to what; it holds numbers, no names."""
 
-    id: int | None = _id()
-    at: float = _time(nullable=False)
-    account_id: int | None = Field(default=None, sa_column=Column(_BIG, nullable=True))
-    act: str = _text()
-    subject: str = _text()
-    reason: str = _text(default="")
+    id: int = column(BIG, primary_key=True)
+    at: float = column(sa.Double)
+    account_id: int | None = column(BIG, nullable=True)
+    act: str = column(sa.Text)
+    subject: str = column(sa.Text)
+    reason: str = column(sa.Text, default="")

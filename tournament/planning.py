@@ -5,9 +5,9 @@ Pure functions of the settings, the entrants and what their probes measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
 
 from tournament.rules import DEFAULTS, GameName, Limits, Rules
 from tournament.schedule import Entry, games_per_match, schedule
@@ -25,6 +25,42 @@ UNKNOWN_DEAL_S: Final = 0.0005
 """CPU per deal of a bot that no probe has measured, which house bots are."""
 
 MOST_ROUNDS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is settled about a tournament before its start, beside its rules, limits and rounds.
+
+    Attributes:
+        house: the house bots that play along, by name.
+        budget_s: time that it may take: the rounds follow at the start; None if the rounds are set.
+        cores: matches side by side, for the forecast.
+        zone: in which zone its times are shown.
+        all_bots: whether all bots of a contestant enter, not one.
+        auto_start: whether it starts by itself once entries are closed and all of them have their verdicts.
+        practice: whether it is a practice round.
+        repeat_share: share of its matches that is played again by another worker, to compare.
+    """
+
+    house: tuple[str, ...] = ()
+    budget_s: float | None = None
+    cores: int = 1
+    zone: str = "UTC"
+    all_bots: bool = False
+    auto_start: bool = False
+    practice: bool = False
+    repeat_share: float = 0.0
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Reads what `to_dict` wrote; a key that this version does not know is left out."""
+        known = {each.name for each in fields(cls)}
+        given = {name: value for name, value in data.items() if name in known}
+        return cls(**{**given, "house": tuple(given.get("house", ()))})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns all fields as JSON values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

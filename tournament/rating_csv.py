@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from tournament.ratings import PRIOR, Group, Ints, group_rows
+from tournament.ratings import PRIOR, Group, group_blocks
+from tournament.results import Block
 from tournament.standings import PROVISIONAL_BELOW, Ladder, rate_groups
 
 MOST_IN_A_MATCH: Final = 12
@@ -95,83 +96,41 @@ def read_results(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[Group, ..
         raise ValueError(f"line {reader.line_num}: cannot be read as CSV: {error}") from None
     if not seen:
         raise ValueError("expected at least one result after the header")
-    first, second, scores, *rest = zip(*seen, strict=True)
-    counts = rest[0] if "count" in header else ("1",) * len(seen)
-    names = sorted({name.strip() for name in {*first, *second}})
-    index = {name: i for i, name in enumerate(names)}
-    place = {name: index[name.strip()] for name in {*first, *second}}
-    read_score, read_count = (
-        {text: _half_points(text) for text in set(scores)},
-        {text: _count(text) for text in set(counts)},
-    )
-    table = np.array(
-        [
-            [place[name] for name in first],
-            [place[name] for name in second],
-            [read_score[text] for text in scores],
-            [read_count[text] for text in counts],
-        ],
-        dtype=np.int64,
-    )
-    nameless = (table[:2] == index.get("", -1)).any(axis=0)
-    miscounted = table[3] < 1
-    wrong = np.flatnonzero(nameless | (table[0] == table[1]) | (table[2] < 0) | miscounted)
-    if len(wrong):
-        bad = list(seen)[wrong[0]]
-        rows = enumerate(csv.reader(lines, skipinitialspace=True), 1)
-        line = next(i for i, row in rows if i > 1 and len(row) == len(header) and wanted(row) == bad)
-        raise ValueError(
-            f"row {line}: expected two bots, a score of 0, 0.5 or 1 for a and a count from 1 to {MOST_COUNT:,}, "
-            f"not {','.join(bad)[:80]!r}"
-        )
-    i, j, half, n = table
-    n *= np.fromiter(seen.values(), np.int64, len(seen))
-    half, i, j = np.where(i < j, half, 2 - half), np.minimum(i, j), np.maximum(i, j)
-    if "match" not in header:
-        return tuple(names), (group_rows(np.column_stack((i, j, n**0, n, half * n, half**2 * n)), 2),)
-    return tuple(names), _matches(rest[-1], i, j, half, n)
+    names = sorted({name.strip() for row in seen for name in row[:2]})
+    index = {name: place for place, name in enumerate(names)}
+    matches: dict[str, dict[tuple[int, int], tuple[int, int]]] = {}
+    blocks = []
+    for row, times in seen.items():
+        first, second = index[row[0].strip()], index[row[1].strip()]
+        half, games = _half_points(row[2]), times * (_count(row[3]) if "count" in header else 1)
+        if not (names[first] and names[second]) or first == second or half < 0 or not games:
+            again = enumerate(csv.reader(lines, skipinitialspace=True), 1)
+            line = next(i for i, cells in again if i > 1 and len(cells) == len(header) and wanted(cells) == row)
+            raise ValueError(
+                f"row {line}: expected two bots, a score of 0, 0.5 or 1 for a and a count from 1 to {MOST_COUNT:,}, "
+                f"not {','.join(row)[:80]!r}"
+            )
+        if first > second:
+            first, second, half = second, first, 2 - half
+        if "match" in header and row[-1]:
+            pairs = matches.setdefault(row[-1], {})
+            before, points = pairs.get((first, second), (0, 0))
+            pairs[first, second] = before + games, points + half * games
+        else:
+            blocks.append(Block((first, second), (1,), games, (half * games,), (half**2 * games,)))
+    blocks.extend(map(_block, matches.values()))
+    return tuple(names), group_blocks(blocks)
 
 
-def _matches(texts: Sequence[str], i: Ints, j: Ints, half: Ints, n: Ints) -> tuple[Group, ...]:
-    """Make one block per match; a result without one is a match of its own."""
-    number: dict[str, int] = {}
-    match = np.array([number.setdefault(text, len(number)) for text in texts])
-    alone = match == number.get("", -1)
-    rows = {2: [np.column_stack((i, j, n**0, n, half * n, half**2 * n))[alone]]}
-    i, j, match, half, n = (column[~alone] for column in (i, j, match, half, n))
-    order = np.lexsort((j, i, match))
-    keys = np.column_stack((match, i, j))[order]
-    starts = np.flatnonzero(np.any(np.diff(keys, axis=0, prepend=-1), axis=1))
-    if len(starts):
-        games, points = (np.add.reduceat(column[order], starts) for column in (n, half * n))
-        match, i, j = keys[starts].T
-        if games.max() > MOST_GAMES:
-            raise ValueError(f"a match has {games.max():,} games of one pair, more than {MOST_GAMES:,}")
-        first = np.flatnonzero(np.diff(match, prepend=-1))
-        last = np.append(first[1:], len(match))
-        single = first[last - first == 1]
-        i1, j1, games1, points1 = (column[single] for column in (i, j, games, points))
-        rows[2].append(np.column_stack((i1, j1, games1, games1**0, points1, points1**2)))
-        for start, end in zip(first, last, strict=True):
-            if end - start > 1:
-                pairs = zip(i[start:end].tolist(), j[start:end].tolist(), strict=True)
-                found = dict(
-                    zip(pairs, zip(games[start:end].tolist(), points[start:end].tolist(), strict=True), strict=True)
-                )
-                row = _block(found)
-                rows.setdefault(row[0], []).append(np.array([row[1:]], dtype=np.int64))
-    return tuple(group_rows(np.concatenate(rows[size]), size) for size in sorted(rows) if sum(map(len, rows[size])))
-
-
-def _block(pairs: dict[tuple[int, int], tuple[int, int]]) -> tuple[int, ...]:
-    """Return the number of entrants of a match of several pairs and the row of its block."""
-    entrants = sorted({i for pair in pairs for i in pair})
+def _block(pairs: dict[tuple[int, int], tuple[int, int]]) -> Block:
+    """Returns the sums of one match from the games of each of its pairs and the half points of the first."""
+    entrants = sorted({entrant for pair in pairs for entrant in pair})
     if len(entrants) > MOST_IN_A_MATCH:
         raise ValueError(f"a match joins {len(entrants)} bots, more than {MOST_IN_A_MATCH}")
-    found = [pairs.get(pair, (0, 0)) for pair in combinations(entrants, 2)]
-    sums = [points for _, points in found]
-    products = (x * y for k, x in enumerate(sums) for y in sums[k:])
-    return (len(entrants), *entrants, *(games for games, _ in found), 1, *sums, *products)
+    games, points = zip(*(pairs.get(pair, (0, 0)) for pair in combinations(entrants, 2)), strict=True)
+    if max(games) > MOST_GAMES:
+        raise ValueError(f"a match has {max(games):,} games of one pair, more than {MOST_GAMES:,}")
+    return Block.of_match(entrants, games, points)
 
 
 def _half_points(text: str) -> int:

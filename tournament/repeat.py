@@ -33,7 +33,7 @@ class Suspect(StrEnum):
 def is_drawn(tournament: TournamentInfo, key: str) -> bool:
     """Tells whether a match belongs to the sample that is played again; nobody knows before the secret is out."""
     drawn = hmac.digest(tournament.secret.encode(), f"repeat/{key}".encode(), "sha256")
-    return int.from_bytes(drawn[:8]) < float(tournament.plan.get("repeat_share", 0.0)) * 2**64
+    return int.from_bytes(drawn[:8]) < tournament.plan.repeat_share * 2**64
 
 
 def other_workers(order: Order, workers: Iterable[WorkerInfo], since: float) -> list[WorkerInfo]:

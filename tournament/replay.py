@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -173,17 +173,27 @@ def record_of(written: dict[str, Any]) -> GameRecord:
         acts.extend(BID_CODE | bid["bid"] for bid in deal["bids"])
         acts.extend(INDEX[card] for card in deal["discards"])
         acts.extend(INDEX[card] for trick in deal["tricks"] for card in trick["cards"])
-    faults = tuple(
-        Fault(each["seat"], FaultKind(each["kind"]), each["deal"], each["attempt"], each["act"])
-        for each in (result["fault"], result["second_fault"])
-        if each is not None
-    )
-    known = {name: value for name, value in written["rules"].items() if name in Rules.__slots__}
+    faults = tuple(fault_of(each) for each in (result["fault"], result["second_fault"]) if each is not None)
     players = tuple(Player(each["bot"], each["version"], each["sha256"]) for each in written["players"])
-    rules = Rules.from_dict(known)
     return GameRecord(
-        match["key"], match["seating"], rules, written["seed"], players, bytes(acts), faults, match.get("seed_key")
-    )
+        match["key"], match["seating"], rules_in(written), written["seed"], players, bytes(acts), faults,
+        match.get("seed_key"),
+    )  # fmt: skip
+
+
+def fault_of(written: Mapping[str, Any]) -> Fault:
+    """Reads what `Fault.to_dict` wrote."""
+    kind = FaultKind(written["kind"])
+    return Fault(int(written["seat"]), kind, int(written["deal"]), int(written["attempt"]), int(written["act"]))
+
+
+def rules_in(written: dict[str, Any]) -> Rules:
+    """Returns the rules of a document; keys that are none of theirs do not count.
+
+    Raises:
+        ValueError: one is missing or not allowed.
+    """
+    return Rules.from_dict({name: value for name, value in written["rules"].items() if name in Rules.__slots__})
 
 
 def deal_document(dealt: DealtDeal) -> dict[str, Any]:

@@ -54,21 +54,13 @@ class Tally:
 
     points: int = 0
     deals: int = 0
-    bids: tuple[int, int, int] = (0, 0, 0)
-    made: tuple[int, int, int] = (0, 0, 0)
+    bids: tuple[int, ...] = (0, 0, 0)
+    made: tuple[int, ...] = (0, 0, 0)
 
     def __add__(self, other: Tally) -> Tally:
         """Returns the sum, field by field."""
-        return Tally(
-            self.points + other.points,
-            self.deals + other.deals,
-            _summed(self.bids, other.bids),
-            _summed(self.made, other.made),
-        )
-
-
-def _summed(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+        bids, made = (tuple(map(add, *pair)) for pair in ((self.bids, other.bids), (self.made, other.made)))
+        return Tally(self.points + other.points, self.deals + other.deals, bids, made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +162,8 @@ def tallies(game: Game, seats: Sequence[int]) -> tuple[Tally, ...]:
         Tally(
             sum(score for owner, score in zip(owners, outcome.scores, strict=True) if owner == entrant),
             len(played) * owners.count(entrant),
-            (bids[entrant][0], bids[entrant][1], bids[entrant][2]),
-            (made[entrant][0], made[entrant][1], made[entrant][2]),
+            tuple(bids[entrant]),
+            tuple(made[entrant]),
         )
         for entrant in range(count)
     )

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from math import isfinite, sqrt
+from math import isfinite
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import chdtrc, expit, ndtr, ndtri, stdtrit
+from scipy.special import chdtrc, expit, ndtr, ndtri
 
 from tournament.ratings import (
     CENTRE_ELO,
@@ -337,29 +337,6 @@ def history(
         seen = merge_groups((*seen, *group_blocks(bucket)))
         rows.append(rate_groups(names, seen, anchor, PRIOR).rows)
     return tuple(rows)
-
-
-def points_per_deal(
-    matches: int, points: int, deals: int, points2: int, cross: int, deals2: int
-) -> tuple[float, float] | None:
-    """Return an entrant's points per deal and the half width of its 95 % bar, with matches as clusters.
-
-    Args:
-        matches: Its matches.
-        points: Sum of its points.
-        deals: Sum of its deals.
-        points2: Sum over its matches of points squared.
-        cross: Sum of points × deals.
-        deals2: Sum of deals squared.
-
-    Returns:
-        None with fewer than two matches or no deal: there is no bar.
-    """
-    if matches < 2 or deals < 1:
-        return None
-    rate_ = points / deals
-    spread = max(points2 - 2 * rate_ * cross + rate_**2 * deals2, 0.0) * matches / (matches - 1)
-    return _shown(rate_), _shown(float(stdtrit(matches - 1, 1 - TAIL)) * sqrt(spread) / deals)
 
 
 def _pairs(found: Fit, groups: Sequence[Group]) -> _Pairs:

@@ -6,7 +6,6 @@ is read); here tournaments are made and started and the schema is brought up to 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -20,16 +19,17 @@ from sqlalchemy import Connection, func, insert, select, text, update
 
 from tournament import seeds
 from tournament.models import MatchState, TournamentState
-from tournament.rules import Rules
 from tournament.schedule import Entry, PlannedMatch, schedule
+from tournament.source import BotSource
 from tournament.store_contest import Contests
-from tournament.store_database import ENTRANT, MATCH, TOURNAMENT, WORKER, NotFound, StoreError, WrongState, clock
+from tournament.store_database import NotFound, StoreError, WrongState, add_row, change_row, clock, found, put_row
 from tournament.store_figures import FigureReads
 from tournament.store_people import People
 from tournament.store_queue import Queue
 from tournament.store_state import lock_tournament, reason_of, set_state, tell
+from tournament.store_tables import ENTRANT, MATCH, SOURCE, TOURNAMENT, WORKER
 from tournament.store_tokens import note
-from tournament.store_values import NewEntrant, NewTournament, Topic
+from tournament.store_values import NewEntrant, NewTournament, Topic, columns_of
 from tournament.wording import counted
 
 __all__ = ["NotFound", "Store", "StoreError", "WrongState"]
@@ -68,8 +68,8 @@ class Store(Queue, FigureReads, People, Contests):
 
     def create(self, new: NewTournament, *, by: int | None = None, now: float | None = None) -> int:
         """Makes a tournament that has not started and returns its id; its commitment can be shown from now on."""
-        with self.write() as connection:
-            tournament_id = _create(connection, new, clock(connection) if now is None else now)
+        with self.write_at(now) as (connection, moment):
+            tournament_id = _create(connection, new, moment)
             note(connection, by, "make", f"tournament {tournament_id}")
             return tournament_id
 
@@ -96,11 +96,10 @@ class Store(Queue, FigureReads, People, Contests):
             WrongState: it has started already, or has ended.
             ValueError: there is no schedule for these entrants.
         """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             if rounds is not None:
                 lock_tournament(connection, tournament_id)
-                connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(rounds=rounds))
+                change_row(connection, TOURNAMENT, tournament_id, rounds=rounds)
             _start(connection, tournament_id, entrants, moment)
             note(connection, by, "start", f"tournament {tournament_id}", counted(len(entrants), "bot"))
 
@@ -110,8 +109,7 @@ class Store(Queue, FigureReads, People, Contests):
         Raises:
             ValueError: there is no schedule for these entrants.
         """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             tournament_id = _create(connection, new, moment)
             _start(connection, tournament_id, entrants, moment)
         return tournament_id
@@ -127,23 +125,21 @@ class Store(Queue, FigureReads, People, Contests):
             NotFound: there is no such tournament.
             WrongState: that state does not follow the one it is in, or is reached by other acts only.
         """
-        with self.write() as connection:
+        with self.write_at(now) as (connection, moment):
             row = lock_tournament(connection, tournament_id)
             if state is TournamentState.CANCELLED or (state is TournamentState.RUNNING and row.started_at is None):
                 raise WrongState(
                     f"a tournament becomes {state} by being {'cancelled' if row.started_at else 'started'}"
                 )
-            if state is TournamentState.RUNNING and row.state == TournamentState.FINISHED:
+            if state is TournamentState.RUNNING and row.state is TournamentState.FINISHED:
                 raise WrongState(f"tournament {tournament_id} is finished: a void or a retry makes it run again")
-            moment = clock(connection) if now is None else now
             set_state(connection, tournament_id, state, moment)
             closes_at = row.closes_at
             if state is TournamentState.CLOSED:
                 closes_at = moment if closes_at is None else min(closes_at, moment)
-            elif state is TournamentState.OPEN and row.state == TournamentState.CLOSED and (closes_at or 0) <= moment:
+            elif state is TournamentState.OPEN and row.state is TournamentState.CLOSED and (closes_at or 0) <= moment:
                 closes_at = None  # opened again by hand, and so closed by hand
-            mine = TOURNAMENT.c.id == tournament_id
-            connection.execute(update(TOURNAMENT).where(mine).values(closes_at=closes_at))
+            change_row(connection, TOURNAMENT, tournament_id, closes_at=closes_at)
             note(connection, by, str(state), f"tournament {tournament_id}")
 
     def hold(self, tournament_id: int, held_at: float | None, *, by: int | None = None) -> None:
@@ -158,8 +154,7 @@ class Store(Queue, FigureReads, People, Contests):
             if held_at is not None:
                 mine = (MATCH.c.tournament_id == tournament_id, MATCH.c.recorded_at <= held_at)
                 held_order = connection.scalar(select(func.max(MATCH.c.record_order)).where(*mine)) or 0
-            values = {"held_at": held_at, "held_order": held_order}
-            connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(**values))
+            change_row(connection, TOURNAMENT, tournament_id, held_at=held_at, held_order=held_order)
             tell(connection, tournament_id, Topic.STATE, clock(connection), state=row.state)
             note(connection, by, "publish" if held_at is None else "hold standings", f"tournament {tournament_id}")
 
@@ -179,8 +174,7 @@ class Store(Queue, FigureReads, People, Contests):
         )
         with self.write() as connection:
             lock_tournament(connection, tournament_id)
-            if connection.execute(change).one_or_none() is None:
-                raise NotFound(f"no entrant {position} in tournament {tournament_id}")
+            found(connection, change, f"no entrant {position} in tournament {tournament_id}")
             act = "re-instate" if reason is None else "disqualify"
             note(connection, by, act, f"tournament {tournament_id} entrant {position}", reason or "")
 
@@ -197,45 +191,20 @@ class Store(Queue, FigureReads, People, Contests):
         now: float | None = None,
     ) -> None:
         """Notes that a worker is there, with what it can do, and why it gets no work if it gets none."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            values = {"name": name, "slots": slots, "refused": refused, "task": task, "seen_at": moment}
-            connection.execute(
-                text(
-                    "INSERT INTO worker (name, slots, environment, refused, task, seen_at)"
-                    " VALUES (:name, :slots, :environment, :refused, :task, :seen_at)"
-                    " ON CONFLICT (name) DO UPDATE SET slots = excluded.slots, environment = excluded.environment,"
-                    " refused = excluded.refused, task = excluded.task, seen_at = excluded.seen_at"
-                ),
-                {**values, "environment": _json(environment)},
-            )
+        with self.write_at(now) as (connection, moment):
+            values = {"name": name, "slots": slots, "environment": environment, "refused": refused, "task": task}
+            put_row(connection, WORKER, {**values, "seen_at": moment})
 
     def forget_workers(self, *, silent_s: float, now: float | None = None) -> int:
         """Forgets workers not heard of for so long. Returns how many."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             change = WORKER.delete().where(WORKER.c.seen_at < moment - silent_s).returning(WORKER.c.name)
             return len(connection.execute(change).all())
 
 
 def _create(connection: Connection, new: NewTournament, now: float) -> int:
-    values = {
-        "name": new.name,
-        "rules": _json(new.rules.to_dict()),
-        "limits": _json(new.limits.to_dict()),
-        "rounds": new.rounds,
-        "secret": new.secret,
-        "commitment": seeds.commitment(new.secret),
-        "state": TournamentState.DRAFT,
-        "final_order": new.final_order,
-        "anchor": new.anchor,
-        "environment": _json(new.environment),
-        "opens_at": new.opens_at,
-        "closes_at": new.closes_at,
-        "plan": _json(new.plan),
-        "created_at": now,
-    }
-    return int(connection.scalar(insert(TOURNAMENT).values(values).returning(TOURNAMENT.c.id)) or 0)
+    made = {"commitment": seeds.commitment(new.secret), "state": TournamentState.DRAFT, "created_at": now}
+    return add_row(connection, TOURNAMENT, **columns_of(new), **made)
 
 
 def _start(connection: Connection, tournament_id: int, entrants: Sequence[NewEntrant], now: float) -> None:
@@ -244,19 +213,13 @@ def _start(connection: Connection, tournament_id: int, entrants: Sequence[NewEnt
         raise WrongState(f"tournament {tournament_id} has started already")
     listed = sorted(entrants, key=lambda entrant: entrant.text)
     entries = [Entry(entrant.text, entrant.owner) for entrant in listed]
-    planned = schedule(Rules.from_dict(json.loads(row.rules)), entries, row.rounds, row.secret)
+    planned = schedule(row.rules, entries, row.rounds, row.secret)
     for entrant in listed:
         if entrant.source is not None:
-            connection.execute(
-                text(
-                    "INSERT INTO source (sha256, files, created_at) VALUES (:sha256, :files, :now)"
-                    " ON CONFLICT (sha256) DO NOTHING"
-                ),
-                {"sha256": entrant.source.sha256, "files": entrant.source.pack(), "now": now},
-            )
+            source = {"sha256": entrant.source.sha256, "files": entrant.source.pack(), "created_at": now}
+            put_row(connection, SOURCE, source, replace=False)
     connection.execute(insert(ENTRANT), [_entrant_row(tournament_id, *each) for each in enumerate(listed)])
-    rows = (_match_row(tournament_id, match) for match in planned)
-    _insert_matches(connection, rows)
+    _insert_matches(connection, (_match_row(tournament_id, match) for match in planned))
     set_state(connection, tournament_id, TournamentState.RUNNING, now)
 
 
@@ -274,31 +237,14 @@ def _insert_matches(connection: Connection, rows: Iterator[dict[str, Any]]) -> N
 
 
 def _entrant_row(tournament_id: int, position: int, entrant: NewEntrant) -> dict[str, Any]:
-    return {
-        "tournament_id": tournament_id,
-        "position": position,
-        "name": entrant.name,
-        "version": entrant.version,
-        "sha256": entrant.source.sha256 if entrant.source else None,
-        "owner": entrant.owner,
-        "upload_order": entrant.upload_order,
-        "house": entrant.house,
-    }
+    columns = columns_of(entrant)
+    source: BotSource | None = columns.pop("source")
+    return {**columns, "tournament_id": tournament_id, "position": position, "sha256": source and source.sha256}
 
 
 def _match_row(tournament_id: int, match: PlannedMatch) -> dict[str, Any]:
-    first, second, *third = match.entrants
+    e0, e1, e2 = (*match.entrants, None)[:3]
     return {
-        "tournament_id": tournament_id,
-        "number": match.number,
-        "round": match.round,
-        "key": match.key,
-        "e0": first,
-        "e1": second,
-        "e2": third[0] if third else None,
-        "state": MatchState.QUEUED,
-    }
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+        "tournament_id": tournament_id, "number": match.number, "round": match.round, "key": match.key,
+        "e0": e0, "e1": e1, "e2": e2, "state": MatchState.QUEUED,
+    }  # fmt: skip

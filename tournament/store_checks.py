@@ -14,13 +14,12 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, text, update
 
-from tournament.models_people import SubmissionState, Trial
+from tournament.models_people import SubmissionState
 from tournament.people import LeasedCheck, TrialInfo
 from tournament.rules import Rules
-from tournament.store_database import Database, clock, table_of
-from tournament.store_people import BOT, SUBMISSION
-
-TRIAL: Final = table_of(Trial)
+from tournament.store_database import Database, clock
+from tournament.store_tables import BOT, SUBMISSION, TRIAL
+from tournament.store_values import value_of
 
 HOUR_S: Final = 3600.0
 MAX_ATTEMPTS: Final = 2
@@ -41,8 +40,7 @@ class Checks(Database):
 
     def lease_check(self, lease_s: float, *, now: float | None = None) -> LeasedCheck | None:
         """Hands out the submission whose turn it is, None if nothing can be checked now."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             if connection.dialect.name != "sqlite":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _CHECK_LOCK})
             busy = select(SUBMISSION.c.account_id).where(SUBMISSION.c.state == SubmissionState.CHECKING)
@@ -110,11 +108,9 @@ class Checks(Database):
         Returns:
             Whether it was recorded.
         """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            row = connection.execute(
-                select(SUBMISSION.c.bot_id, SUBMISSION.c.received_at).where(_leased(check))
-            ).first()
+        with self.write_at(now) as (connection, moment):
+            leased = select(SUBMISSION.c.bot_id, SUBMISSION.c.received_at).where(_leased(check))
+            row = connection.execute(leased).one_or_none()
             if row is None:
                 return False
             bot_id = row.bot_id
@@ -127,7 +123,7 @@ class Checks(Database):
                 "lease_until": None,
                 "check_s": check_s,
                 "cpu_s": cpu_s,
-                "verdict": json.dumps(verdict),
+                "verdict": verdict,
                 "probes": zlib.compress(json.dumps(list(probes)).encode()) if probes else None,
             }
             connection.execute(update(SUBMISSION).where(_leased(check)).values(values))
@@ -135,15 +131,14 @@ class Checks(Database):
                 back = update(BOT).where(BOT.c.id == bot_id, BOT.c.withdrawn_at < row.received_at)
                 connection.execute(back.values(withdrawn_at=None))
             if accepted and before is not None and trial_rules is not None:
-                rules = json.dumps(trial_rules.to_dict(), sort_keys=True)
-                trial = {"submission_id": check.id, "against_id": before.id, "rules": rules, "secret": secret}
+                trial = {"submission_id": check.id, "against_id": before.id, "rules": trial_rules, "secret": secret}
                 connection.execute(insert(TRIAL).values(trial))
             return True
 
     def give_up(self, check: LeasedCheck, reason: str, *, now: float | None = None) -> None:
         """Ends a check that failed through us: it is done once more, then the submission has failed."""
-        with self.write() as connection:
-            _give_up(connection, _leased(check), reason, clock(connection) if now is None else now)
+        with self.write_at(now) as (connection, moment):
+            _give_up(connection, _leased(check), reason, moment)
 
     def fail_stalled(self, *, now: float | None = None) -> int:
         """Fails what waits, if no check has begun or ended for long: then nobody checks here. Returns how many."""
@@ -158,16 +153,14 @@ class Checks(Database):
             last = connection.scalar(select(latest).where(idle, SUBMISSION.c.attempt > 0))
         if waiting is None or (last is not None and last >= since):
             return 0
-        values = {"state": SubmissionState.FAILED, "ended_at": moment, "verdict": json.dumps({"reasons": [STALLED]})}
+        values = {"state": SubmissionState.FAILED, "ended_at": moment, "verdict": {"reasons": [STALLED]}}
+        failed = update(SUBMISSION).where(old).values(values).returning(SUBMISSION.c.id)
         with self.write() as connection:
-            return len(
-                connection.execute(update(SUBMISSION).where(old).values(values).returning(SUBMISSION.c.id)).all()
-            )
+            return len(connection.execute(failed).all())
 
     def take_back_checks(self, *, all_of_them: bool = False, now: float | None = None) -> None:
         """Ends checks whose lease is over; at the start of the only checker, all."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             late = SUBMISSION.c.state == SubmissionState.CHECKING
             if not all_of_them:
                 late = and_(late, SUBMISSION.c.lease_until < moment)
@@ -195,25 +188,23 @@ class Checks(Database):
             row = connection.execute(query).one_or_none()
         if row is None:
             return None
-        *_, name, version, sha256, old_version, old_sha256 = row
-        rules, scores = Rules.from_dict(json.loads(row.rules)), tuple(json.loads(row.scores))
-        both = (version, sha256), (old_version, old_sha256)
-        return TrialInfo(row.submission_id, name, *both, rules, row.secret, scores, row.verdict)
+        *_, version, sha256, old_version, old_sha256 = row
+        versions = {"new": (version, sha256), "old": (old_version, old_sha256)}
+        return value_of(TrialInfo, row, **versions, scores=tuple(row.scores))
 
     def add_score(self, trial: TrialInfo, score: int | None, verdict: str | None) -> None:
         """Records the next match of a trial (None if it could not be played), and what it says if that was the last."""
         scores = [*trial.scores, *([] if score is None else [score])]
         at = (TRIAL.c.submission_id == trial.submission_id) & (TRIAL.c.played == len(trial.scores))
-        values = {"scores": json.dumps(scores), "played": len(scores), "verdict": verdict}
         with self.write() as connection:
-            connection.execute(update(TRIAL).where(at).values(**values))
+            connection.execute(update(TRIAL).where(at).values(scores=scores, played=len(scores), verdict=verdict))
 
 
 def _give_up(connection: Connection, which: ColumnElement[bool], reason: str, now: float) -> None:
     over = {"lease_until": None, "stage": "received"}
     again = update(SUBMISSION).where(which, SUBMISSION.c.attempt < MAX_ATTEMPTS)
     connection.execute(again.values(state=SubmissionState.WAITING, **over))
-    failed = {"state": SubmissionState.FAILED, "ended_at": now, "verdict": json.dumps({"reasons": [reason]})}
+    failed = {"state": SubmissionState.FAILED, "ended_at": now, "verdict": {"reasons": [reason]}}
     connection.execute(update(SUBMISSION).where(which).values(**failed, **over))
 
 

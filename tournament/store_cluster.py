@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +9,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, exists, func, select, update
 
 from tournament.models import MatchState, TournamentState
-from tournament.store_database import FAULT, MATCH, TOURNAMENT, VOID, Database, clock
+from tournament.store_database import Database, clock
+from tournament.store_tables import FAULT, MATCH, TOURNAMENT, VOID
+from tournament.store_values import value_of
 
 COORDINATOR: Final = "coordinator:"
 """How the names begin under which coordinators announce themselves among the workers, with no slots."""
@@ -74,19 +75,15 @@ def active(database: Database) -> list[Active]:
         .where((TOURNAMENT.c.state == TournamentState.RUNNING) | (count > 0))
         .order_by(TOURNAMENT.c.id)
     )
-    with database.read() as connection:
-        return [Active(row.id, json.loads(row.environment), row.leased) for row in connection.execute(query)]
+    return [value_of(Active, row) for row in database.rows(query)]
 
 
 def pin_environment(database: Database, tournament: Active, environment: Mapping[str, Any]) -> Active:
     """Says under which environment a tournament is played, besides what it demands, unless that has been said."""
     whole = {**environment, **tournament.environment}
-    before, after = (
-        json.dumps(each, sort_keys=True, separators=(",", ":")) for each in (tournament.environment, whole)
-    )
-    change = update(TOURNAMENT).where(TOURNAMENT.c.id == tournament.id, TOURNAMENT.c.environment == before)
+    unpinned = (TOURNAMENT.c.id == tournament.id, TOURNAMENT.c.environment == tournament.environment)
     with database.write() as connection:
-        connection.execute(change.values(environment=after))
+        connection.execute(update(TOURNAMENT).where(*unpinned).values(environment=whole))
     return Active(tournament.id, whole, tournament.leased)
 
 
@@ -132,7 +129,9 @@ def gauges(database: Database, *, now: float | None = None) -> dict[int, Gauges]
 def _gauges(connection: Connection, tournament_id: int, recorded: int, now: float) -> Gauges:
     mine = MATCH.c.tournament_id == tournament_id
     by_state = select(MATCH.c.state, func.count()).where(mine).group_by(MATCH.c.state)
-    matches = {MatchState(state): count for state, count in connection.execute(by_state)}
+    matches = dict.fromkeys(MatchState, 0)
+    for state, count in connection.execute(by_state):
+        matches[state] = count
     latest = (
         select(MATCH.c.recorded_at).where(mine, MATCH.c.record_order.is_not(None))
         .order_by(MATCH.c.record_order.desc()).limit(_RECENT).subquery()
@@ -146,17 +145,9 @@ def _gauges(connection: Connection, tournament_id: int, recorded: int, now: floa
     started, until = connection.execute(
         select(func.min(MATCH.c.started_at), func.min(MATCH.c.lease_until)).where(*out)
     ).one()
-    totals = (
-        connection.scalar(select(func.count()).select_from(table).where(table.c.tournament_id == tournament_id)) or 0
+    faults, voids = (
+        connection.execute(select(func.count()).where(table.c.tournament_id == tournament_id)).scalar_one()
         for table in (FAULT, VOID)
     )
-    faults, voids = totals
-    return Gauges(
-        {state: matches.get(state, 0) for state in MatchState},
-        recorded,
-        faults,
-        voids,
-        count * _MINUTE_S / span_s,
-        max(0.0, now - started) if started is not None else 0.0,
-        max(0.0, now - until) if until is not None else 0.0,
-    )
+    started_s, overdue_s = (0.0 if at is None else max(0.0, now - at) for at in (started, until))
+    return Gauges(matches, recorded, faults, voids, count * _MINUTE_S / span_s, started_s, overdue_s)

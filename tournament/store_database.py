@@ -7,15 +7,14 @@ take their lock when they begin, and a long wait for it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, text
+from sqlalchemy import Connection, Engine, Executable, Table, create_engine, event, insert, text, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
-from sqlmodel import SQLModel
 
-from tournament import models
 from tournament.settings import database_url, sqlite_path
 
 BUSY_MS: Final = 15_000
@@ -36,23 +35,6 @@ class NotFound(StoreError):
 
 class WrongState(StoreError):
     """The thing is there, but not in a state in which this can be done."""
-
-
-def table_of(model: type[SQLModel]) -> Table:
-    """Returns the table of a model, for statements."""
-    return SQLModel.metadata.tables[str(model.__tablename__)]
-
-
-SOURCE: Final = table_of(models.Source)
-TOURNAMENT: Final = table_of(models.Tournament)
-ENTRANT: Final = table_of(models.Entrant)
-MATCH: Final = table_of(models.Match)
-GAME: Final = table_of(models.GameRow)
-TALLY: Final = table_of(models.TallyRow)
-FAULT: Final = table_of(models.FaultRow)
-VOID: Final = table_of(models.Void)
-EVENT: Final = table_of(models.Event)
-WORKER: Final = table_of(models.Worker)
 
 
 class Database:
@@ -94,6 +76,31 @@ class Database:
         """One transaction that writes, committed at the end unless something is raised."""
         with self._writer.begin() as connection:
             yield connection
+
+    @contextmanager
+    def write_at(self, now: float | None) -> Iterator[tuple[Connection, float]]:
+        """One transaction that writes, with its time: `now`, or what the database's clock says."""
+        with self.write() as connection:
+            yield connection, clock(connection) if now is None else now
+
+    def rows(self, query: Executable) -> Sequence[Any]:
+        """Returns the rows of a query that stands alone."""
+        with self.read() as connection:
+            return connection.execute(query).all()
+
+    def one(self, query: Executable, otherwise: str) -> Any:
+        """Returns the one row of a query that stands alone.
+
+        Raises:
+            NotFound: there is none; `otherwise` says so.
+        """
+        with self.read() as connection:
+            return found(connection, query, otherwise)
+
+    def scalar(self, query: Executable) -> Any:
+        """Returns the first value of a query that stands alone, None without any."""
+        with self.read() as connection:
+            return connection.scalar(query)
 
     def now(self) -> float:
         """Returns the time by the database's clock, in seconds since 1970: leases are compared by no other."""
@@ -139,6 +146,39 @@ class Database:
     def __exit__(self, *_: object) -> None:
         """Closes all connections."""
         self.close()
+
+
+def found(connection: Connection, statement: Executable, otherwise: str) -> Any:
+    """Returns the one row that a statement reads or changes.
+
+    Raises:
+        NotFound: there is none; `otherwise` says so.
+    """
+    row = connection.execute(statement).one_or_none()
+    if row is None:
+        raise NotFound(otherwise)
+    return row
+
+
+def add_row(connection: Connection, table: Table, **values: Any) -> int:
+    """Writes a row and returns its id."""
+    return int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+
+
+def put_row(connection: Connection, table: Table, values: Mapping[str, Any], *, replace: bool = True) -> None:
+    """Writes a row; where there is one with its key, that is changed, or is left as it is."""
+    keys = [column.name for column in table.primary_key]
+    new = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table).values(values)
+    others = {name: new.excluded[name] for name in values if name not in keys}
+    if replace:
+        connection.execute(new.on_conflict_do_update(index_elements=keys, set_=others))
+    else:
+        connection.execute(new.on_conflict_do_nothing(index_elements=keys))
+
+
+def change_row(connection: Connection, table: Table, id_: int, **values: Any) -> None:
+    """Changes the row with an id."""
+    connection.execute(update(table).where(table.c.id == id_).values(values))
 
 
 def clock(connection: Connection) -> float:

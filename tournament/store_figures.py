@@ -6,7 +6,6 @@ are summed again, so that nothing has to be taken back.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,8 +18,9 @@ from tournament import seeds
 from tournament.models import MatchState
 from tournament.results import BID_LEVELS, Block, Tally, comparisons
 from tournament.rules import Rules
-from tournament.store_database import ENTRANT, MATCH, TALLY, TOURNAMENT, NotFound
+from tournament.store_database import found
 from tournament.store_games import GameReads
+from tournament.store_tables import ENTRANT, MATCH, TALLY, TOURNAMENT
 from tournament.store_values import EntrantTotals, Figures
 
 _SCORES: Final = ("s01", "s02", "s12")
@@ -28,8 +28,6 @@ _TALLY: Final = ("points", "deals", "faults", *(f"{word}{level}" for word in ("b
 
 _FEW: Final = 500
 """So many new matches are looked up one by one, for every entrant; of more, all rows are looked at."""
-
-_SQUARES: Final = (("points", "points"), ("points", "deals"), ("deals", "deals"))
 
 
 @dataclass(slots=True)
@@ -60,22 +58,19 @@ class FigureReads(GameReads):
         """
         with self._lock, self.read() as connection:
             query = select(TOURNAMENT.c.last_order, TOURNAMENT.c.last_void_order, TOURNAMENT.c.rules)
-            row = connection.execute(query.where(TOURNAMENT.c.id == tournament_id)).one_or_none()
-            if row is None:
-                raise NotFound(f"no tournament {tournament_id}")
+            row = found(connection, query.where(TOURNAMENT.c.id == tournament_id), f"no tournament {tournament_id}")
             kept = self._kept.get(tournament_id)
             # A hold can take the order back.
             if kept is None or kept.void_order != row.last_void_order or kept.order > row.last_order:
                 kept = self._kept[tournament_id] = _Kept(void_order=row.last_void_order)
             if kept.order < row.last_order or not kept.figures.totals:
-                rules = Rules.from_dict(json.loads(row.rules))
-                for block in _blocks(connection, tournament_id, rules, kept.order):
+                for block in _blocks(connection, tournament_id, row.rules, kept.order):
                     before = kept.blocks.get(block.entrants)
                     kept.blocks[block.entrants] = block if before is None else before + block
                 for entrant, total in _totals(connection, tournament_id, kept.order):
                     kept.totals[entrant] = kept.totals.get(entrant, EntrantTotals()) + total
                 count = select(func.count()).select_from(ENTRANT).where(ENTRANT.c.tournament_id == tournament_id)
-                entrants = int(connection.scalar(count) or 0)
+                entrants = connection.execute(count).scalar_one()
                 kept.order = row.last_order
                 kept.figures = Figures(
                     kept.order,
@@ -113,20 +108,19 @@ def _blocks(connection: Connection, tournament_id: int, rules: Rules, after: int
 
 def _totals(connection: Connection, tournament_id: int, after: int) -> Iterator[tuple[int, EntrantTotals]]:
     """Yields what each entrant did in the matches recorded after an order."""
-    products = [func.sum(TALLY.c[one] * TALLY.c[other]) for one, other in _SQUARES]
     query = (
-        select(TALLY.c.entrant, func.count(), *(func.sum(TALLY.c[name]) for name in _TALLY), *products)
+        select(TALLY.c.entrant, func.count(), *(func.sum(TALLY.c[name]) for name in _TALLY))
         .where(TALLY.c.tournament_id == tournament_id)
         .group_by(TALLY.c.entrant)
     )
     if after:
         new = (MATCH.c.tournament_id == tournament_id, MATCH.c.record_order > after)
         query = query.where(TALLY.c.match_id.in_(select(MATCH.c.id).where(*new)))
-        if int(connection.scalar(select(func.count()).select_from(MATCH).where(*new)) or 0) <= _FEW:
+        if connection.execute(select(func.count()).select_from(MATCH).where(*new)).scalar_one() <= _FEW:
             # Says nothing more, but lets the rows be found by their whole key instead of looking at all of them.
             everybody = select(ENTRANT.c.position).where(ENTRANT.c.tournament_id == tournament_id)
             query = query.where(TALLY.c.entrant.in_(everybody))
     for entrant, matches, *sums in connection.execute(query):
-        points, deals, faults, two, three, four, made_two, made_three, made_four, *squares = map(int, sums)
+        points, deals, faults, two, three, four, made_two, made_three, made_four = map(int, sums)
         tally = Tally(points, deals, (two, three, four), (made_two, made_three, made_four))
-        yield entrant, EntrantTotals(matches, faults, tally, *squares)
+        yield entrant, EntrantTotals(matches, faults, tally)

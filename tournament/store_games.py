@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, select, tuple_
 
 from tournament import seeds
-from tournament.game import End, Fault, FaultKind
+from tournament.game import Fault, FaultKind
 from tournament.models import MatchState
 from tournament.replay import GameRecord
-from tournament.store_database import FAULT, GAME, MATCH, VOID
-from tournament.store_reads import PAGE, Reads, value_of
+from tournament.store_reads import PAGE, Reads
 from tournament.store_record import entrants_of, numbers_of
-from tournament.store_values import EntrantInfo, FaultInfo, GameInfo, TournamentInfo, VoidInfo
+from tournament.store_tables import FAULT, GAME, MATCH, VOID
+from tournament.store_values import EntrantInfo, FaultInfo, GameInfo, TournamentInfo, VoidInfo, value_of
 
 _CHUNK: Final = 200
 
@@ -27,13 +27,10 @@ class GameReads(Reads):
         """Returns the games of a recorded match by seating; none while it is not complete."""
         columns = [column for column in GAME.c if column.name not in ("acts", "timings")]
         query = select(*columns).where(GAME.c.match_id == match_id).order_by(GAME.c.seating)
-        with self.read() as connection:
-            return [
-                value_of(
-                    GameInfo, row, end=End(row.end_kind), scores=numbers_of(row.scores), places=numbers_of(row.places)
-                )
-                for row in connection.execute(query)
-            ]
+        return [
+            value_of(GameInfo, row, end=row.end_kind, scores=numbers_of(row.scores), places=numbers_of(row.places))
+            for row in self.rows(query)
+        ]
 
     def game_records(
         self, tournament_id: int, numbers: Sequence[int] | None = None
@@ -68,8 +65,7 @@ class GameReads(Reads):
     def timings(self, match_id: int, seating: int) -> bytes:
         """Returns the decision times of a game as the referee wrote them, nothing if there are none."""
         query = select(GAME.c.timings).where(GAME.c.match_id == match_id, GAME.c.seating == seating)
-        with self.read() as connection:
-            return bytes(connection.scalar(query) or b"")
+        return bytes(self.scalar(query) or b"")
 
     def faults(
         self,
@@ -103,16 +99,8 @@ class GameReads(Reads):
             if value is not None:
                 query = query.where(column == value)
         if before is not None:
-            one, two, three = before
-            query = query.where(
-                or_(
-                    place[0] < one,
-                    (place[0] == one) & (place[1] < two),
-                    (place[0] == one) & (place[1] == two) & (place[2] < three),
-                )
-            )
-        with self.read() as connection:
-            return [_fault(row) for row in connection.execute(query)]
+            query = query.where(tuple_(*place) < before)
+        return [value_of(FaultInfo, row, limit=row.limit_value) for row in self.rows(query)]
 
     def voids(self, tournament_id: int) -> list[VoidInfo]:
         """Returns all results that do not count any more, by match number, then by when they were voided."""
@@ -122,12 +110,7 @@ class GameReads(Reads):
             .where(VOID.c.tournament_id == tournament_id)
             .order_by(MATCH.c.number, VOID.c.id)
         )
-        with self.read() as connection:
-            return [value_of(VoidInfo, row) for row in connection.execute(query)]
-
-
-def _fault(row: Any) -> FaultInfo:
-    return value_of(FaultInfo, row, kind=FaultKind(row.kind), limit=row.limit_value, question=bytes(row.question))
+        return [value_of(VoidInfo, row) for row in self.rows(query)]
 
 
 def _acts_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[tuple[int, bytes, tuple[Fault, ...]]]]:
@@ -139,9 +122,7 @@ def _acts_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[tuple
     )
     faults: dict[tuple[int, int], tuple[Fault, ...]] = {}
     for (match_id, seating), rows in groupby(connection.execute(fault_query), key=lambda row: (row[0], row[1])):
-        faults[match_id, seating] = tuple(
-            Fault(row.seat, FaultKind(row.kind), row.deal, row.attempt, row.act) for row in rows
-        )
+        faults[match_id, seating] = tuple(value_of(Fault, row) for row in rows)
     game_query = (
         select(GAME.c.match_id, GAME.c.seating, GAME.c.acts)
         .where(GAME.c.match_id.in_(ids), GAME.c.acts.is_not(None))
@@ -149,7 +130,7 @@ def _acts_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[tuple
     )
     games: dict[int, list[tuple[int, bytes, tuple[Fault, ...]]]] = {}
     for match_id, seating, acts in connection.execute(game_query):
-        games.setdefault(match_id, []).append((seating, bytes(acts), faults.get((match_id, seating), ())))
+        games.setdefault(match_id, []).append((seating, acts, faults.get((match_id, seating), ())))
     return games
 
 

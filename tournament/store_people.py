@@ -18,35 +18,19 @@ from tournament import tokens
 from tournament.models_people import (
     FIRST_ACCOUNT,
     OPEN_STATES,
-    Bot,
-    Invite,
     InviteKind,
-    Option,
     Role,
-    Submission,
 )
 from tournament.people import SCOPES, AccountInfo, Identity, InviteInfo, SiteOptions
 from tournament.source import BotSource
-from tournament.store_database import (
-    ENTRANT,
-    FAULT,
-    MATCH,
-    SOURCE,
-    NotFound,
-    StoreError,
-    WrongState,
-    clock,
-    table_of,
-)
+from tournament.store_database import StoreError, WrongState, change_row, clock, found, put_row
 from tournament.store_state import OPEN
-from tournament.store_tokens import ACCOUNT, TOKEN, Tokens, add_token, drop_tokens, info, living, note
+from tournament.store_tables import ACCOUNT, BOT, ENTRANT, FAULT, INVITE, MATCH, OPTION, SOURCE, SUBMISSION, TOKEN
+from tournament.store_tokens import Tokens, add_token, drop_tokens, living, note
+from tournament.store_values import value_of
 from tournament.tokens import NewToken
 
-INVITE: Final = table_of(Invite)
-BOT: Final = table_of(Bot)
-SUBMISSION: Final = table_of(Submission)
-OPTION: Final = table_of(Option)
-
+_ORGANISERS: Final = select(ACCOUNT.c.id).where(ACCOUNT.c.role == Role.ORGANISER).limit(1)
 _ERASED: Final = BotSource.of_file(b"# The contestant who wrote this was erased.\n")
 
 
@@ -70,8 +54,7 @@ class People(Tokens):
             before = asdict(options_of(connection))
             changed = {name: value for name, value in asdict(options).items() if before[name] != value}
             for name, value in changed.items():
-                connection.execute(delete(OPTION).where(OPTION.c.name == name))
-                connection.execute(insert(OPTION).values(name=name, value=json.dumps(value)))
+                put_row(connection, OPTION, {"name": name, "value": value})
             if changed:
                 note(connection, by, "set options", "site", json.dumps(changed))
 
@@ -79,8 +62,7 @@ class People(Tokens):
 
     def has_organiser(self) -> bool:
         """Tells whether the installation has been claimed."""
-        with self.read() as connection:
-            return connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.role == Role.ORGANISER).limit(1)) is not None
+        return self.scalar(_ORGANISERS) is not None
 
     def invite(
         self,
@@ -100,7 +82,7 @@ class People(Tokens):
         """
         with self.write() as connection:
             if kind is InviteKind.CLAIM:
-                if connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.role == Role.ORGANISER).limit(1)):
+                if connection.scalar(_ORGANISERS):
                     raise WrongState("this installation has an organiser already")
                 connection.execute(delete(INVITE).where(INVITE.c.kind == kind))
             if account_id is not None:
@@ -125,15 +107,14 @@ class People(Tokens):
         with self.read() as connection:
             good = _good(clock(connection))
             rows = connection.execute(select(INVITE).where(good).order_by(INVITE.c.created_at.desc()))
-            return [info(InviteInfo, row, kind=InviteKind(row.kind)) for row in rows]
+            return [value_of(InviteInfo, row) for row in rows]
 
     def find_invite(self, code: str) -> InviteInfo | None:
         """Returns what a code is good for, None if for nothing."""
         with self.read() as connection:
-            row = connection.execute(
-                select(INVITE).where(INVITE.c.hash == _code_hash(code), _good(clock(connection)))
-            ).one_or_none()
-            return None if row is None else info(InviteInfo, row, kind=InviteKind(row.kind))
+            query = select(INVITE).where(INVITE.c.hash == _code_hash(code), _good(clock(connection)))
+            row = connection.execute(query).one_or_none()
+            return None if row is None else value_of(InviteInfo, row)
 
     def end_invite(self, code_hash: str, *, by: int | None) -> None:
         """Ends a code early."""
@@ -162,19 +143,17 @@ class People(Tokens):
                 .values(used=INVITE.c.used + 1)
                 .returning(INVITE.c.kind, INVITE.c.account_id)
             )
-            row = connection.execute(use).one_or_none()
-            if row is None:
-                raise NotFound("this code is not good for anything: it is mistyped, used up or has ended")
-            if row.kind == InviteKind.ACCOUNT:
+            row = found(connection, use, "this code is not good for anything: it is mistyped, used up or has ended")
+            if row.kind is InviteKind.ACCOUNT:
                 account_id = int(row.account_id)
             else:
-                role = Role.ORGANISER if row.kind == InviteKind.CLAIM else Role.CONTESTANT
+                role = Role.ORGANISER if row.kind is InviteKind.CLAIM else Role.CONTESTANT
                 account_id = _add_account(connection, name, role, now)
             note(connection, account_id, f"take {row.kind} code", f"account {account_id}")
             account = living(connection, account_id)
-            scopes = SCOPES[Role(account.role)]
+            scopes = SCOPES[account.role]
             add_token(connection, account_id, token, f"from a {row.kind} code", scopes, None, now)
-            return Identity(account_id, account.name, Role(account.role), scopes, token.id)
+            return Identity(account_id, account.name, account.role, scopes, token.id)
 
     # Accounts --------------------------------------------------------------------------------------------------
 
@@ -194,8 +173,7 @@ class People(Tokens):
 
     def accounts(self) -> list[AccountInfo]:
         """Returns all accounts with how much there is of each, oldest first."""
-        with self.read() as connection:
-            return [_account(row) for row in connection.execute(_accounts().order_by(ACCOUNT.c.id))]
+        return [value_of(AccountInfo, row) for row in self.rows(_accounts().order_by(ACCOUNT.c.id))]
 
     def account(self, account_id: int) -> AccountInfo:
         """Returns one account.
@@ -203,11 +181,8 @@ class People(Tokens):
         Raises:
             NotFound: there is none.
         """
-        with self.read() as connection:
-            row = connection.execute(_accounts().where(ACCOUNT.c.id == account_id)).one_or_none()
-            if row is None:
-                raise NotFound(f"no account {account_id}")
-            return _account(row)
+        query = _accounts().where(ACCOUNT.c.id == account_id)
+        return value_of(AccountInfo, self.one(query, f"no account {account_id}"))
 
     def find_account(self, name: str) -> AccountInfo:
         """Returns the account that goes by a name.
@@ -215,12 +190,8 @@ class People(Tokens):
         Raises:
             NotFound: there is none.
         """
-        with self.read() as connection:
-            key = tokens.name_key(name)
-            row = connection.execute(_accounts().where(ACCOUNT.c.name_key == key)).one_or_none()
-            if row is None:
-                raise NotFound(f"no account goes by the name {name!a:.80}")
-            return _account(row)
+        query = _accounts().where(ACCOUNT.c.name_key == tokens.name_key(name))
+        return value_of(AccountInfo, self.one(query, f"no account goes by the name {name!a:.80}"))
 
     def rename(self, account_id: int, name: str, *, by: int | None) -> None:
         """Changes the display name of an account.
@@ -232,7 +203,7 @@ class People(Tokens):
         """
         with self.write() as connection:
             living(connection, account_id)
-            _set_name(connection, account_id, tokens.display_name(name))
+            change_row(connection, ACCOUNT, account_id, **_free_name(connection, name, account_id))
             note(connection, by, "rename", f"account {account_id}")
 
     def erase(self, account_id: int, *, by: int | None) -> None:
@@ -247,28 +218,25 @@ class People(Tokens):
             others = select(ACCOUNT.c.id).where(
                 ACCOUNT.c.role == Role.ORGANISER, ACCOUNT.c.id != account_id, ACCOUNT.c.erased_at.is_(None)
             )
-            if account.role == Role.ORGANISER and connection.scalar(others.limit(1)) is None:
+            if account.role is Role.ORGANISER and connection.scalar(others.limit(1)) is None:
                 raise WrongState("this is the only organiser: expected another one first")
             _refuse_if_playing(connection, account_id)
             now = clock(connection)
             _erase_sources(connection, account_id, now)
-            gone = {"file_name": "", "note": "", "verdict": "{}", "probes": None}
+            gone: dict[str, Any] = {"file_name": "", "note": "", "verdict": {}, "probes": None}
             connection.execute(update(SUBMISSION).where(SUBMISSION.c.account_id == account_id).values(**gone))
             mine = select(ENTRANT.c.tournament_id, ENTRANT.c.position).where(ENTRANT.c.owner == account_id)
             for tournament_id, position in connection.execute(mine).all():
                 at = (FAULT.c.tournament_id == tournament_id) & (FAULT.c.entrant == position)
                 connection.execute(update(FAULT).where(at).values(message="", traceback="", log_tail=""))
-            connection.execute(
-                update(BOT)
-                .where(BOT.c.account_id == account_id)
-                .values(withdrawn_at=func.coalesce(BOT.c.withdrawn_at, now))
-            )
+            withdrawn = update(BOT).where(BOT.c.account_id == account_id, BOT.c.withdrawn_at.is_(None))
+            connection.execute(withdrawn.values(withdrawn_at=now))
             drop_tokens(connection, account_id)
             connection.execute(delete(INVITE).where(INVITE.c.account_id == account_id))
             # A key that begins with a space is nobody's: who calls himself so must not keep another from being erased.
             name = f"erased {account_id}"
             done = {"name": name, "name_key": f" {name}", "erased_at": now, "entry_bot": None}
-            connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(**done))
+            change_row(connection, ACCOUNT, account_id, **done)
             note(connection, by, "erase", f"account {account_id}")
 
 
@@ -276,30 +244,25 @@ def options_of(connection: Connection) -> SiteOptions:
     """Returns the settings of the site; one that this version does not know is left alone."""
     known = {each.name for each in fields(SiteOptions)}
     rows = connection.execute(select(OPTION.c.name, OPTION.c.value)).all()
-    return SiteOptions(**{row.name: json.loads(row.value) for row in rows if row.name in known})
+    return SiteOptions(**{row.name: row.value for row in rows if row.name in known})
 
 
 def _add_account(connection: Connection, name: str, role: Role, now: float) -> int:
     if connection.dialect.name != "sqlite":
         connection.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
-    shown = tokens.display_name(name)
-    _refuse_taken(connection, shown, None)
     account_id = int(connection.scalar(select(func.max(ACCOUNT.c.id))) or FIRST_ACCOUNT - 1) + 1
-    values = {"name": shown, "name_key": tokens.name_key(shown), "role": role, "created_at": now}
-    connection.execute(insert(ACCOUNT).values(id=account_id, **values))
+    names = _free_name(connection, name, account_id)
+    connection.execute(insert(ACCOUNT).values(id=account_id, role=role, created_at=now, **names))
     return account_id
 
 
-def _set_name(connection: Connection, account_id: int, name: str) -> None:
-    _refuse_taken(connection, name, account_id)
-    values = {"name": name, "name_key": tokens.name_key(name)}
-    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(**values))
-
-
-def _refuse_taken(connection: Connection, name: str, account_id: int | None) -> None:
-    query = select(ACCOUNT.c.id).where(ACCOUNT.c.name_key == tokens.name_key(name))
-    if connection.scalar(query) not in (None, account_id):
-        raise NameTaken(f"the name {name!r} is taken, or reads like one that is: expected another")
+def _free_name(connection: Connection, name: str, account_id: int) -> dict[str, str]:
+    """Returns the columns of a name that can be shown and that no other account goes by."""
+    shown = tokens.display_name(name)
+    key = tokens.name_key(shown)
+    if connection.scalar(select(ACCOUNT.c.id).where(ACCOUNT.c.name_key == key)) not in (None, account_id):
+        raise NameTaken(f"the name {shown!r} is taken, or reads like one that is: expected another")
+    return {"name": shown, "name_key": key}
 
 
 def _refuse_if_playing(connection: Connection, account_id: int) -> None:
@@ -336,10 +299,6 @@ def _accounts() -> Any:
     return select(
         ACCOUNT, count(TOKEN).label("tokens"), count(BOT).label("bots"), count(SUBMISSION).label("submissions")
     )
-
-
-def _account(row: Any) -> AccountInfo:
-    return info(AccountInfo, row, role=Role(row.role))
 
 
 def _good(now: float) -> ColumnElement[bool]:

@@ -12,7 +12,8 @@ from typing import Any, Final
 from sqlalchemy import Engine, create_engine, event, select
 
 from tournament.store import Store
-from tournament.store_database import MATCH, TOURNAMENT, WORKER, Database, prepare_sqlite, read_on_sqlite
+from tournament.store_database import Database, prepare_sqlite, read_on_sqlite
+from tournament.store_tables import MATCH, TOURNAMENT, WORKER
 
 _SHOWN: Final = ("id", "tournament_id", "number", "round", "key", "e0", "e1", "e2")
 """What the schedule says of a match; it is known anyhow."""

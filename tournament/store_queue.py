@@ -7,7 +7,6 @@ wait for each other.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
@@ -18,12 +17,12 @@ from sqlalchemy.exc import DBAPIError
 
 from tournament.models import MatchState, TournamentState
 from tournament.results import MatchResult
-from tournament.rules import Rules
-from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID, Database, NotFound, WrongState, clock
+from tournament.store_database import Database, WrongState, change_row, clock, found
 from tournament.store_record import Recording, entrants_of, result_text, storable
 from tournament.store_state import OPEN, finish_if_over, lock_tournament, reason_of, set_state, tell
+from tournament.store_tables import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID
 from tournament.store_tokens import note
-from tournament.store_values import LeasedMatch, Recorded, Topic
+from tournament.store_values import LeasedMatch, Recorded, Topic, value_of
 from tournament.wording import counted
 
 MAX_LOSSES: Final = 5
@@ -99,7 +98,7 @@ class Queue(Database):
         query = (
             select(MATCH.c.id)
             .where(MATCH.c.state == MatchState.QUEUED, MATCH.c.tournament_id.in_(running))
-            .order_by(MATCH.c.priority, MATCH.c.id)
+            .order_by(MATCH.c.id)
             .limit(limit)
             .with_for_update(skip_locked=True, of=MATCH)
         )
@@ -115,19 +114,13 @@ class Queue(Database):
                 # By their ids alone, which this transaction holds: with the state, SQLite would walk the whole queue.
                 .where(MATCH.c.id.in_(ids))
                 .values(
-                    state=MatchState.LEASED,
-                    attempt=MATCH.c.attempt + 1,
-                    lease_until=until,
-                    worker=worker,
+                    state=MatchState.LEASED, attempt=MATCH.c.attempt + 1, lease_until=until, worker=worker,
                     started_at=None,
                 )
                 .returning(MATCH)
-            )
-            rows = {row.id: row for row in connection.execute(change)}
-        return [
-            LeasedMatch(row.id, row.tournament_id, row.number, row.round, row.key, entrants_of(row), row.attempt)
-            for row in (rows[id_] for id_ in ids)
-        ]
+            )  # fmt: skip
+            rows = sorted(connection.execute(change), key=lambda row: row.id)
+        return [value_of(LeasedMatch, row, entrants=entrants_of(row)) for row in rows]
 
     def renew(
         self, leases: Iterable[tuple[int, int]], seconds: float, *, worker: str = "", now: float | None = None
@@ -137,8 +130,7 @@ class Queue(Database):
         Returns:
             The ids of the matches that are still leased; the others are not to be played on.
         """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             held: list[int] = []
             for match_id, attempt in sorted(leases):
                 change = (
@@ -171,13 +163,12 @@ class Queue(Database):
         with self.write() as connection:  # of its own: it locks matches, and no tournament before them
             if gone := _gone(connection):
                 left = len(_requeue(connection, MATCH.c.lease_until.is_not(None), MATCH.c.worker.in_(gone), error=None))
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             over = (MATCH.c.state == MatchState.LEASED, MATCH.c.lease_until < moment)
-            found = connection.scalars(select(MATCH.c.tournament_id).distinct().where(*over)).all()
+            theirs = connection.scalars(select(MATCH.c.tournament_id).distinct().where(*over)).all()
             return left + sum(
-                self._lose(connection, tournament_id, over, "the lease ran out", max_losses, moment)
-                for tournament_id in sorted(found)
+                _lose(connection, tournament_id, over, "the lease ran out", max_losses, moment)
+                for tournament_id in sorted(theirs)
             )
 
     def take_back_all(self, *, tournament_id: int | None = None, started_too: bool = True) -> int:
@@ -200,29 +191,10 @@ class Queue(Database):
         self, match_id: int, attempt: int, error: str, *, max_losses: int = MAX_LOSSES, now: float | None = None
     ) -> None:
         """Notes that a lease came to nothing through our fault: the match is queued again, or has failed for good."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
-            tournament_id = _tournament_of(connection, match_id)
-            self._lose(connection, tournament_id, _leased(match_id, attempt), storable(error), max_losses, moment)
-
-    def _lose(
-        self, connection: Connection, tournament_id: int, which: Sequence[Any], error: str, max_losses: int, now: float
-    ) -> int:
-        lock_tournament(connection, tournament_id)
-        which = [*which, MATCH.c.tournament_id == tournament_id]
-        spent = (
-            update(MATCH)
-            .where(*_in_order(*which, MATCH.c.losses + 1 >= max_losses))
-            .values(state=MatchState.FAILED, losses=MATCH.c.losses + 1, lease_until=None, error=error)
-            .returning(MATCH.c.id, MATCH.c.number)
-        )
-        failed = sorted(connection.execute(spent), key=lambda row: row.number)
-        for row in failed:
-            tell(connection, tournament_id, Topic.FAILED, now, match=row.id, number=row.number)
-        again = _requeue(connection, *which, error=error, losses=MATCH.c.losses + 1)
-        if failed:
-            finish_if_over(connection, tournament_id, now)
-        return len(failed) + len(again)
+        with self.write_at(now) as (connection, moment):
+            which = select(MATCH.c.tournament_id).where(MATCH.c.id == match_id)
+            tournament_id = found(connection, which, f"no match with id {match_id}").tournament_id
+            _lose(connection, tournament_id, _leased(match_id, attempt), storable(error), max_losses, moment)
 
     # Results -----------------------------------------------------------------------------------------------------
 
@@ -236,9 +208,8 @@ class Queue(Database):
             ValueError: a result has not exactly the games of its match; nothing is recorded then.
         """
         listed = list(results)
-        answers = dict.fromkeys(range(len(listed)), Recorded.UNKNOWN)
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        answers = [Recorded.UNKNOWN] * len(listed)
+        with self.write_at(now) as (connection, moment):
             columns = (MATCH.c[name] for name in ("id", "tournament_id", "number", "e0", "e1", "e2"))
             query = select(*columns).where(MATCH.c.id.in_([each.match_id for each in listed]))
             matches = {row.id: row for row in connection.execute(query)}
@@ -246,13 +217,11 @@ class Queue(Database):
             known.sort(key=lambda place: (matches[listed[place].match_id].tournament_id, listed[place].match_id))
             for tournament_id, places in groupby(known, lambda place: matches[listed[place].match_id].tournament_id):
                 row = lock_tournament(connection, tournament_id)
-                recording = Recording(
-                    connection, tournament_id, Rules.from_dict(json.loads(row.rules)), row.last_order, moment
-                )
+                recording = Recording(connection, tournament_id, row.rules, row.last_order, moment)
                 for place in places:
                     answers[place] = recording.take(matches[listed[place].match_id], listed[place])
                 recording.finish()
-        return [answers[place] for place in range(len(listed))]
+        return answers
 
     def void(
         self, tournament_id: int, number: int, reason: str, *, by: int | None = None, now: float | None = None
@@ -267,42 +236,30 @@ class Queue(Database):
             ValueError: there is no reason.
         """
         reason = reason_of(reason)
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             tournament = lock_tournament(connection, tournament_id)
-            match = _match(connection, tournament_id, number)
-            if match.state != MatchState.DONE or tournament.state == TournamentState.CANCELLED:
+            which = select(MATCH).where(MATCH.c.tournament_id == tournament_id, MATCH.c.number == number)
+            match = found(connection, which, f"no match {number} in tournament {tournament_id}")
+            if match.state is not MatchState.DONE or tournament.state is TournamentState.CANCELLED:
                 raise WrongState(
                     f"match {number} is {match.state} in a {tournament.state} tournament: it cannot be voided"
                 )
             connection.execute(
                 insert(VOID).values(
-                    match_id=match.id,
-                    tournament_id=tournament_id,
-                    attempt=match.attempt,
-                    reason=reason,
-                    worker=match.worker,
-                    result=result_text(connection, match.id),
-                    voided_at=moment,
+                    match_id=match.id, tournament_id=tournament_id, attempt=match.attempt, reason=reason,
+                    worker=match.worker, result=result_text(connection, match.id), voided_at=moment,
                     record_order=match.record_order,
                 )
-            )
+            )  # fmt: skip
             note(connection, by, "void", f"tournament {tournament_id} match {number}", reason)
             for table in (FAULT, TALLY, GAME):
                 connection.execute(delete(table).where(table.c.match_id == match.id))
+            again = {"state": MatchState.QUEUED, "void_attempt": match.attempt, "losses": 0}
+            change_row(connection, MATCH, match.id, **again, **dict.fromkeys(RESULT_COLUMNS))
             order = tournament.last_order + 1
-            connection.execute(
-                update(MATCH)
-                .where(MATCH.c.id == match.id)
-                .values(state=MatchState.QUEUED, void_attempt=match.attempt, losses=0, **dict.fromkeys(RESULT_COLUMNS))
-            )
-            connection.execute(
-                update(TOURNAMENT)
-                .where(TOURNAMENT.c.id == tournament_id)
-                .values(last_order=order, last_void_order=order)
-            )
+            change_row(connection, TOURNAMENT, tournament_id, last_order=order, last_void_order=order)
             tell(connection, tournament_id, Topic.VOID, moment, match=match.id, number=number)
-            if tournament.state == TournamentState.FINISHED:
+            if tournament.state is TournamentState.FINISHED:
                 set_state(connection, tournament_id, TournamentState.RUNNING, moment)
 
     def retry(
@@ -314,8 +271,7 @@ class Queue(Database):
         now: float | None = None,
     ) -> int:
         """Queues failed matches again, all or those with these numbers. Returns how many."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             tournament = lock_tournament(connection, tournament_id)
             which = [MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.FAILED]
             if numbers is not None:
@@ -325,7 +281,7 @@ class Queue(Database):
                 tell(connection, tournament_id, Topic.RETRIED, moment, match=match_id, number=number)
             if again:
                 note(connection, by, "retry", f"tournament {tournament_id}", counted(len(again), "match"))
-            if again and tournament.state == TournamentState.FINISHED:
+            if again and tournament.state is TournamentState.FINISHED:
                 set_state(connection, tournament_id, TournamentState.RUNNING, moment)
         return len(again)
 
@@ -335,8 +291,7 @@ class Queue(Database):
         Raises:
             WrongState: it has ended already.
         """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             lock_tournament(connection, tournament_id)
             change = (
                 update(MATCH)
@@ -375,6 +330,27 @@ def _in_order(*which: Any) -> tuple[Any, ...]:
     return MATCH.c.id.in_(ordered), *which
 
 
+def _lose(
+    connection: Connection, tournament_id: int, which: Sequence[Any], error: str, max_losses: int, now: float
+) -> int:
+    """Puts matches back into the queue whose leases came to nothing; those that lost their last one have failed."""
+    lock_tournament(connection, tournament_id)
+    which = [*which, MATCH.c.tournament_id == tournament_id]
+    spent = (
+        update(MATCH)
+        .where(*_in_order(*which, MATCH.c.losses + 1 >= max_losses))
+        .values(state=MatchState.FAILED, losses=MATCH.c.losses + 1, lease_until=None, error=error)
+        .returning(MATCH.c.id, MATCH.c.number)
+    )
+    failed = sorted(connection.execute(spent), key=lambda row: row.number)
+    for row in failed:
+        tell(connection, tournament_id, Topic.FAILED, now, match=row.id, number=row.number)
+    again = _requeue(connection, *which, error=error, losses=MATCH.c.losses + 1)
+    if failed:
+        finish_if_over(connection, tournament_id, now)
+    return len(failed) + len(again)
+
+
 def _requeue(connection: Connection, *which: Any, **values: Any) -> list[tuple[int, int]]:
     change = (
         update(MATCH)
@@ -383,18 +359,3 @@ def _requeue(connection: Connection, *which: Any, **values: Any) -> list[tuple[i
         .returning(MATCH.c.id, MATCH.c.number)
     )
     return sorted((row.id, row.number) for row in connection.execute(change))
-
-
-def _tournament_of(connection: Connection, match_id: int) -> int:
-    found = connection.scalar(select(MATCH.c.tournament_id).where(MATCH.c.id == match_id))
-    if found is None:
-        raise NotFound(f"no match with id {match_id}")
-    return int(found)
-
-
-def _match(connection: Connection, tournament_id: int, number: int) -> Any:
-    query = select(MATCH).where(MATCH.c.tournament_id == tournament_id, MATCH.c.number == number)
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        raise NotFound(f"no match {number} in tournament {tournament_id}")
-    return row

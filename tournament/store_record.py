@@ -12,8 +12,9 @@ from tournament import seeds
 from tournament.models import MatchState
 from tournament.results import BID_LEVELS, GameResult, MatchResult, Tally, pair_scores
 from tournament.rules import Rules
-from tournament.store_database import FAULT, GAME, MATCH, TALLY, TOURNAMENT
+from tournament.store_database import change_row
 from tournament.store_state import OPEN, finish_if_over, tell
+from tournament.store_tables import FAULT, GAME, MATCH, TALLY, TOURNAMENT
 from tournament.store_values import Recorded, Topic
 
 _REFUSED: Final = {
@@ -56,11 +57,7 @@ class Recording:
                 scores[pair] = scores.get(pair, 0) + score
         change = (
             update(MATCH)
-            .where(
-                MATCH.c.id == result.match_id,
-                MATCH.c.state.in_(OPEN),
-                MATCH.c.void_attempt < result.attempt,
-            )
+            .where(MATCH.c.id == result.match_id, MATCH.c.state.in_(OPEN), MATCH.c.void_attempt < result.attempt)
             .values(
                 state=MatchState.DONE, lease_until=None, error=None, worker=result.worker, play_s=result.play_s,
                 record_order=self.order + 1, recorded_at=self.now, games=len(result.games),
@@ -71,21 +68,14 @@ class Recording:
         )  # fmt: skip
         # RETURNING and no count of rows: psycopg has none for such statements.
         if self.connection.execute(change).one_or_none() is None:
-            state = self.connection.scalar(select(MATCH.c.state).where(MATCH.c.id == result.match_id))
-            return _REFUSED[MatchState(str(state))]
+            state = select(MATCH.c.state).where(MATCH.c.id == result.match_id)
+            return _REFUSED[self.connection.execute(state).scalar_one()]
         self.order += 1
         for game in result.games:
             self._add_game(result.match_id, game, [entrants[place] for place in seatings[game.seating - 1]])
         self._add_tallies(result, entrants, seatings)
-        tell(
-            self.connection,
-            self.tournament_id,
-            Topic.MATCH,
-            self.now,
-            match=row.id,
-            number=row.number,
-            order=self.order,
-        )
+        told = {"match": row.id, "number": row.number, "order": self.order}
+        tell(self.connection, self.tournament_id, Topic.MATCH, self.now, **told)
         return Recorded.RECORDED
 
     def _add_game(self, match_id: int, game: GameResult, seats: Sequence[int]) -> None:
@@ -98,12 +88,10 @@ class Recording:
             }
         )  # fmt: skip
         for ordinal, report in enumerate(game.reports, 1):
-            fault = report.fault
             self.faults.append(
                 {
                     "match_id": match_id, "seating": game.seating, "ordinal": ordinal,
-                    "tournament_id": self.tournament_id, "entrant": seats[fault.seat], "seat": fault.seat,
-                    "kind": fault.kind, "deal": fault.deal, "attempt": fault.attempt, "act": fault.act,
+                    "tournament_id": self.tournament_id, "entrant": seats[report.fault.seat], **report.fault.to_dict(),
                     "message": storable(report.message), "traceback": storable(report.traceback),
                     "log_tail": storable(report.log_tail),
                     "measured": report.measured, "limit_value": report.limit, "question": report.question,
@@ -133,15 +121,18 @@ class Recording:
             if rows:
                 self.connection.execute(insert(table), rows)
         if self.order > self.first_order:
-            self.connection.execute(
-                update(TOURNAMENT).where(TOURNAMENT.c.id == self.tournament_id).values(last_order=self.order)
-            )
+            change_row(self.connection, TOURNAMENT, self.tournament_id, last_order=self.order)
             finish_if_over(self.connection, self.tournament_id, self.now)
 
 
 def entrants_of(row: Any) -> tuple[int, ...]:
     """Returns the positions of a match row's entrants, ascending."""
     return (row.e0, row.e1) if row.e2 is None else (row.e0, row.e1, row.e2)
+
+
+def scores_of(row: Any) -> tuple[int, ...]:
+    """Returns the pair scores of a match row, none before it is done."""
+    return tuple(score for score in (row.s01, row.s02, row.s12) if score is not None)
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

@@ -6,7 +6,6 @@ itself is never touched.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,16 +13,13 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 
 from tournament.models import MatchState
-from tournament.models_contest import Repeat, RepeatOrder, Verdict
-from tournament.store_database import GAME, MATCH, TOURNAMENT, Database, clock, table_of
-from tournament.store_reads import value_of
+from tournament.models_contest import Verdict
+from tournament.store_database import Database, clock
 from tournament.store_record import entrants_of
+from tournament.store_tables import GAME, MATCH, ORDER, REPEAT, TOURNAMENT
 from tournament.store_tokens import note
-from tournament.store_values import LeasedMatch
+from tournament.store_values import LeasedMatch, value_of
 from tournament.wording import counted
-
-REPEAT: Final = table_of(Repeat)
-ORDER: Final = table_of(RepeatOrder)
 
 REPEATED: Final = 0
 """The attempt in a ticket of a repeat; that of a lease is 1 or more."""
@@ -108,10 +104,9 @@ def open_orders(database: Database, limit: int = 500) -> list[Order]:
         now = clock(connection)
         return [
             Order(
-                LeasedMatch(row.id, row.tournament_id, row.number, row.round, row.key, entrants_of(row), REPEATED),
-                json.loads(row.environment), row.worker, row.given_to,
-                row.lease_until is not None and row.lease_until > now,
-                row.tries, None if row.digests is None else tuple(json.loads(row.digests)),
+                value_of(LeasedMatch, row, entrants=entrants_of(row), attempt=REPEATED),
+                row.environment, row.worker, row.given_to, row.lease_until is not None and row.lease_until > now,
+                row.tries, None if row.digests is None else tuple(row.digests),
             )
             for row in connection.execute(query)
         ]  # fmt: skip
@@ -144,7 +139,7 @@ def answer_order(database: Database, match_id: int, worker: str, digests: Sequen
         games = select(GAME.c.digest).where(GAME.c.match_id == match_id).order_by(GAME.c.seating)
         if list(connection.scalars(games)) != list(digests):
             change = update(ORDER).where(ORDER.c.match_id == match_id)
-            connection.execute(change.values(digests=json.dumps(digests), lease_until=None))
+            connection.execute(change.values(digests=digests, lease_until=None))
             return True
     add_repeat(database, row.tournament_id, row.number, worker, Verdict.SAME)
     return True
@@ -187,15 +182,13 @@ def repeats(database: Database, tournament_id: int) -> list[RepeatInfo]:
         .where(REPEAT.c.tournament_id == tournament_id)
         .order_by(REPEAT.c.id.desc())
     )
-    with database.read() as connection:
-        return [value_of(RepeatInfo, row, verdict=Verdict(row.verdict)) for row in connection.execute(query)]
+    return [value_of(RepeatInfo, row) for row in database.rows(query)]
 
 
 def repeats_waiting(database: Database, tournament_id: int) -> int:
     """Returns how many matches are still to be played again."""
     query = select(func.count()).select_from(ORDER.join(MATCH, _STILL)).where(ORDER.c.tournament_id == tournament_id)
-    with database.read() as connection:
-        return int(connection.scalar(query) or 0)
+    return int(database.scalar(query))
 
 
 def _given(match_id: int, worker: str) -> ColumnElement[bool]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select
 
 from tournament.models import TRANSITIONS, MatchState, TournamentState
-from tournament.store_database import EVENT, MATCH, TOURNAMENT, NotFound, WrongState
+from tournament.store_database import WrongState, change_row, found
+from tournament.store_tables import EVENT, MATCH, TOURNAMENT
 from tournament.store_values import Topic
 
 OPEN: Final = (MatchState.QUEUED, MatchState.LEASED)
@@ -26,10 +26,7 @@ def lock_tournament(connection: Connection, tournament_id: int) -> Any:
     """
     # Without `key_share` the lock would also hold up everyone who inserts a row that refers to the tournament.
     query = select(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).with_for_update(key_share=True)
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        raise NotFound(f"no tournament {tournament_id}")
-    return row
+    return found(connection, query, f"no tournament {tournament_id}")
 
 
 def set_state(connection: Connection, tournament_id: int, state: TournamentState, now: float) -> None:
@@ -38,7 +35,7 @@ def set_state(connection: Connection, tournament_id: int, state: TournamentState
     Raises:
         WrongState: that state does not follow the one it is in.
     """
-    before = TournamentState(str(connection.scalar(select(TOURNAMENT.c.state).where(TOURNAMENT.c.id == tournament_id))))
+    before = connection.execute(select(TOURNAMENT.c.state).where(TOURNAMENT.c.id == tournament_id)).scalar_one()
     if state not in TRANSITIONS[before]:
         raise WrongState(f"tournament {tournament_id} is {before}: it cannot become {state}")
     values: dict[str, Any] = {"state": state}
@@ -46,7 +43,7 @@ def set_state(connection: Connection, tournament_id: int, state: TournamentState
         values |= {"started_at": func.coalesce(TOURNAMENT.c.started_at, now), "finished_at": None}
     elif state in (TournamentState.FINISHED, TournamentState.CANCELLED):
         values["finished_at"] = now
-    connection.execute(update(TOURNAMENT).where(TOURNAMENT.c.id == tournament_id).values(**values))
+    change_row(connection, TOURNAMENT, tournament_id, **values)
     tell(connection, tournament_id, Topic.STATE, now, state=state)
 
 
@@ -72,5 +69,4 @@ def reason_of(text: str) -> str:
 
 def tell(connection: Connection, tournament_id: int, topic: Topic, now: float, **payload: Any) -> None:
     """Writes an event, in the transaction that does what it tells of."""
-    text = json.dumps(payload, sort_keys=True, separators=(",", ":"))
-    connection.execute(insert(EVENT).values(tournament_id=tournament_id, topic=topic, payload=text, created_at=now))
+    connection.execute(insert(EVENT).values(tournament_id=tournament_id, topic=topic, payload=payload, created_at=now))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, select, text, update
+from sqlalchemy import Connection, func, select
 
 from tournament.models import TournamentState
 from tournament.models_people import OPEN_STATES, SubmissionState
@@ -18,14 +18,25 @@ from tournament.rules import DEFAULTS, GameName, Limits, Rules
 from tournament.seeds import BOT_NAME
 from tournament.source import BotSource
 from tournament.store_checks import HOUR_S, Checks, newest_version
-from tournament.store_database import SOURCE, TOURNAMENT, NotFound, StoreError, WrongState, clock
-from tournament.store_people import BOT, SUBMISSION, options_of
-from tournament.store_tokens import ACCOUNT, info, note
-from tournament.store_values import NewEntrant
+from tournament.store_database import NotFound, StoreError, WrongState, add_row, change_row, clock, found, put_row
+from tournament.store_people import options_of
+from tournament.store_tables import ACCOUNT, BOT, SOURCE, SUBMISSION, TOURNAMENT
+from tournament.store_tokens import note
+from tournament.store_values import NewEntrant, value_of
+from tournament.wording import counted
 
 DAY_S: Final = 24 * HOUR_S
 USUAL_CHECK_S: Final = 3.0
 """How long a check is said to take before any was done."""
+
+
+_TRIED: Final = (
+    select(SUBMISSION.c.id)
+    .where(SUBMISSION.c.bot_id == BOT.c.id, SUBMISSION.c.state != SubmissionState.REJECTED)
+    .correlate(BOT)
+    .exists()
+)
+"""A name under which all was refused is no bot yet."""
 
 
 class QuotaReached(StoreError):
@@ -73,8 +84,7 @@ class Submissions(Checks):
                 these very files.
             QuotaReached: a quota of the account is used up, or too many submissions wait.
         """
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             # Uploads of one account come one after the other, so that none of the counts below is stale.
             connection.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.id == new.account_id).with_for_update())
             bot_id = self._bot(connection, new, reserved, moment)
@@ -82,14 +92,16 @@ class Submissions(Checks):
             if sha256 is not None:
                 same = [SUBMISSION.c.bot_id == bot_id, SUBMISSION.c.sha256 == sha256]
                 waiting = select(SUBMISSION.c.id).where(*same, SUBMISSION.c.state.in_(OPEN_STATES))
-                if (found := connection.scalar(waiting)) is not None:
-                    return int(found)
+                if (same_one := connection.scalar(waiting)) is not None:
+                    return int(same_one)
                 newest = newest_version(connection, bot_id)
                 if newest is not None and newest.sha256 == sha256:
                     raise WrongState(f"{new.bot} version {newest.version} has these very files: nothing to do")
             _refuse_beyond_quota(connection, new, moment)
             if new.source is not None:
-                _keep_source(connection, new.source, moment)
+                # What was erased and is handed in again by whoever has it, is there again.
+                source = {"sha256": sha256, "files": new.source.pack(), "created_at": moment}
+                put_row(connection, SOURCE, source)
             rejected = sha256 is None
             values = {
                 "bot_id": bot_id,
@@ -101,9 +113,9 @@ class Submissions(Checks):
                 "stage": "upload checks" if rejected else "received",
                 "received_at": moment,
                 "ended_at": moment if rejected else None,
-                "verdict": json.dumps({"reasons": new.reasons} if rejected else {}),
+                "verdict": {"reasons": new.reasons} if rejected else {},
             }
-            return int(connection.scalar(insert(SUBMISSION).values(values).returning(SUBMISSION.c.id)) or 0)
+            return add_row(connection, SUBMISSION, **values)
 
     def retry_check(self, submission_id: int, *, by: int | None) -> None:
         """Puts a failed submission back into the queue.
@@ -113,12 +125,12 @@ class Submissions(Checks):
             WrongState: it has a verdict, or waits for one.
         """
         with self.write() as connection:
-            row = _submission(connection, submission_id)
-            if row.state != SubmissionState.FAILED:
+            query = select(SUBMISSION.c.state).where(SUBMISSION.c.id == submission_id)
+            row = found(connection, query, f"no submission {submission_id}")
+            if row.state is not SubmissionState.FAILED:
                 raise WrongState(f"submission {submission_id} is {row.state}: only a failed check can be tried again")
             again = {"state": SubmissionState.WAITING, "stage": "received", "attempt": 0, "ended_at": None}
-            again["started_at"] = clock(connection)
-            connection.execute(update(SUBMISSION).where(SUBMISSION.c.id == submission_id).values(**again))
+            change_row(connection, SUBMISSION, submission_id, **again, started_at=clock(connection))
             note(connection, by, "retry check", f"submission {submission_id}")
 
     # Reading ---------------------------------------------------------------------------------------------------
@@ -129,11 +141,7 @@ class Submissions(Checks):
         Raises:
             NotFound: there is none.
         """
-        with self.read() as connection:
-            row = connection.execute(_submissions().where(SUBMISSION.c.id == submission_id)).one_or_none()
-            if row is None:
-                raise NotFound(f"no submission {submission_id}")
-            return _info(row)
+        return _info(self.one(_submissions().where(SUBMISSION.c.id == submission_id), f"no submission {submission_id}"))
 
     def submissions(
         self, *, account_id: int | None = None, bot_id: int | None = None, before: int | None = None, limit: int = 50
@@ -144,8 +152,7 @@ class Submissions(Checks):
             query = query if value is None else query.where(column == value)
         if before is not None:
             query = query.where(SUBMISSION.c.id < before)
-        with self.read() as connection:
-            return [_info(row) for row in connection.execute(query)]
+        return [_info(row) for row in self.rows(query)]
 
     def probe(self, submission_id: int, number: int) -> dict[str, Any]:
         """Returns the replay document of a probe, by its number from 1.
@@ -153,8 +160,7 @@ class Submissions(Checks):
         Raises:
             NotFound: there is none.
         """
-        with self.read() as connection:
-            packed = connection.scalar(select(SUBMISSION.c.probes).where(SUBMISSION.c.id == submission_id))
+        packed = self.scalar(select(SUBMISSION.c.probes).where(SUBMISSION.c.id == submission_id))
         documents = json.loads(zlib.decompress(packed)) if packed else []
         if not 1 <= number <= len(documents):
             raise NotFound(f"no probe {number} of submission {submission_id}")
@@ -193,24 +199,19 @@ class Submissions(Checks):
         with self.read() as connection:
             entering = {row.bot_id for row in _entering(connection, None)}
             rows = connection.execute(query.order_by(BOT.c.name))
-            return [info(BotInfo, row, version=row.version or 0, enters=row.id in entering) for row in rows]
+            return [value_of(BotInfo, row, version=row.version or 0, enters=row.id in entering) for row in rows]
 
     def open_modes(self) -> tuple[tuple[Rules, Limits], ...]:
         """Returns the rules and limits that a bot must cope with: of what has not ended, else of all modes."""
-        alive = [
-            state for state in TournamentState if state not in (TournamentState.FINISHED, TournamentState.CANCELLED)
-        ]
-        query = select(TOURNAMENT.c.rules, TOURNAMENT.c.limits).where(TOURNAMENT.c.state.in_(alive))
-        with self.read() as connection:
-            rows = connection.execute(query.order_by(TOURNAMENT.c.id.desc())).all()
-        found: dict[str, tuple[Rules, Limits]] = {}
-        for row in rows:
-            rules = Rules.from_dict(json.loads(row.rules))
-            found.setdefault(rules.mode, (rules, Limits.from_dict(json.loads(row.limits))))
-        if not found:
+        ended = (TournamentState.FINISHED, TournamentState.CANCELLED)
+        query = select(TOURNAMENT.c.rules, TOURNAMENT.c.limits).where(TOURNAMENT.c.state.not_in(ended))
+        modes: dict[str, tuple[Rules, Limits]] = {}
+        for rules, limits in self.rows(query.order_by(TOURNAMENT.c.id)):
+            modes[rules.mode] = rules, limits
+        if not modes:
             two, three = (Rules.make(GameName.CUTTHROAT, players=players) for players in (2, 3))
-            found = {rules.mode: (rules, Limits()) for rules in (two, three, DEFAULTS[GameName.WISCONSIN])}
-        return tuple(found[mode] for mode in sorted(found))
+            modes = {rules.mode: (rules, Limits()) for rules in (two, three, DEFAULTS[GameName.WISCONSIN])}
+        return tuple(modes[mode] for mode in sorted(modes))
 
     # Bots ------------------------------------------------------------------------------------------------------
 
@@ -222,14 +223,14 @@ class Submissions(Checks):
             WrongState: its contestant has as many bots as are allowed already.
         """
         with self.write() as connection:
-            row = connection.execute(select(BOT).where(BOT.c.id == bot_id)).one_or_none()
-            if row is not None and not withdrawn and row.withdrawn_at is not None:
+            row = _bot(connection, bot_id)
+            if not withdrawn and row.withdrawn_at is not None:
                 try:
                     _check_room(connection, row.account_id, row.id)
                 except QuotaReached as reached:
                     raise WrongState(str(reached)) from None
-            at = func.coalesce(BOT.c.withdrawn_at, clock(connection)) if withdrawn else None
-            self._change_bot(connection, bot_id, withdrawn_at=at)
+            at = row.withdrawn_at or clock(connection)
+            change_row(connection, BOT, bot_id, withdrawn_at=at if withdrawn else None)
             note(connection, by, "withdraw" if withdrawn else "take part again", f"bot {bot_id}")
 
     def disable(self, bot_id: int, reason: str | None, *, by: int | None) -> None:
@@ -239,7 +240,8 @@ class Submissions(Checks):
             NotFound: there is no such bot.
         """
         with self.write() as connection:
-            self._change_bot(connection, bot_id, disabled=reason)
+            _bot(connection, bot_id)
+            change_row(connection, BOT, bot_id, disabled=reason)
             note(connection, by, "enable" if reason is None else "disable", f"bot {bot_id}", reason or "")
 
     def choose_entry(self, account_id: int, bot_id: int | None) -> None:
@@ -249,10 +251,10 @@ class Submissions(Checks):
             NotFound: the contestant has no such bot.
         """
         with self.write() as connection:
-            mine = select(BOT.c.id).where(BOT.c.id == bot_id, BOT.c.account_id == account_id)
-            if bot_id is not None and connection.scalar(mine) is None:
-                raise NotFound(f"account {account_id} has no bot {bot_id}")
-            connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account_id).values(entry_bot=bot_id))
+            if bot_id is not None:
+                mine = select(BOT.c.id).where(BOT.c.id == bot_id, BOT.c.account_id == account_id)
+                found(connection, mine, f"account {account_id} has no bot {bot_id}")
+            change_row(connection, ACCOUNT, account_id, entry_bot=bot_id)
 
     def entries(self, *, received_by: float | None = None, all_bots: bool = False) -> list[NewEntrant]:
         """Returns who enters the next tournament: for each contestant one bot in its last accepted version.
@@ -269,6 +271,10 @@ class Submissions(Checks):
 
     def _bot(self, connection: Connection, new: NewSubmission, reserved: Sequence[str], now: float) -> int:
         row = connection.execute(select(BOT).where(BOT.c.name == new.bot)).one_or_none()
+        if row is not None and row.account_id != new.account_id and _is_no_bot_yet(connection, row):
+            # The name is free, and this one keeps one that nobody can ask for.
+            change_row(connection, BOT, row.id, name=f"{row.name} ({row.id})")
+            row = None
         if row is not None:
             if row.account_id != new.account_id:
                 raise WrongState(f"the bot name {new.bot} belongs to another contestant: expected a name of your own")
@@ -283,24 +289,27 @@ class Submissions(Checks):
         if new.bot in reserved:
             raise WrongState(f"{new.bot} is a house bot: expected a name of your own")
         _check_room(connection, new.account_id)
-        values = {"name": new.bot, "account_id": new.account_id, "created_at": now}
-        return int(connection.scalar(insert(BOT).values(values).returning(BOT.c.id)) or 0)
+        return add_row(connection, BOT, name=new.bot, account_id=new.account_id, created_at=now)
 
-    def _change_bot(self, connection: Connection, bot_id: int, **values: Any) -> None:
-        change = update(BOT).where(BOT.c.id == bot_id).values(**values).returning(BOT.c.id)
-        if connection.execute(change).one_or_none() is None:
-            raise NotFound(f"no bot {bot_id}")
+
+def _bot(connection: Connection, bot_id: int) -> Any:
+    query = select(BOT).where(BOT.c.id == bot_id).with_for_update()
+    return found(connection, query, f"no bot {bot_id}")
+
+
+def _is_no_bot_yet(connection: Connection, row: Any) -> bool:
+    return row.disabled is None and connection.scalar(select(BOT.c.id).where(BOT.c.id == row.id, _TRIED)) is None
 
 
 def _check_room(connection: Connection, account_id: int, bot_id: int | None = None) -> None:
-    """Refuses one bot more than are allowed; a name under which nothing was accepted is no bot yet."""
+    """Refuses one bot more than are allowed."""
     most = options_of(connection).bots
     of_bot = select(SUBMISSION.c.id).where(SUBMISSION.c.bot_id == BOT.c.id)
-    tried = of_bot.where(SUBMISSION.c.state != SubmissionState.REJECTED).exists()
     comes_back = of_bot.where(SUBMISSION.c.state.in_(OPEN_STATES)).exists()  # if that is accepted
     others = (BOT.c.account_id == account_id, BOT.c.id != (bot_id or 0), BOT.c.withdrawn_at.is_(None) | comes_back)
-    if (connection.scalar(select(func.count()).where(*others, tried)) or 0) >= most:
-        raise QuotaReached(f"you have {most} bots, which is the most: submit a new version, or withdraw one", None)
+    if (connection.scalar(select(func.count()).where(*others, _TRIED)) or 0) >= most:
+        reached = f"you have {counted(most, 'bot')}, which is the most"
+        raise QuotaReached(f"{reached}: submit a new version, or withdraw one", None)
 
 
 def _refuse_beyond_quota(connection: Connection, new: NewSubmission, now: float) -> None:
@@ -329,39 +338,14 @@ def _refuse_beyond_quota(connection: Connection, new: NewSubmission, now: float)
         raise QuotaReached("busy: too many submissions wait to be checked, try again in a minute", 60.0, busy=True)
 
 
-def _keep_source(connection: Connection, source: BotSource, now: float) -> None:
-    # What was erased and is handed in again by whoever has it, is there again.
-    connection.execute(
-        text(
-            "INSERT INTO source (sha256, files, created_at) VALUES (:sha256, :files, :now)"
-            " ON CONFLICT (sha256) DO UPDATE SET files = excluded.files"
-        ),
-        {"sha256": source.sha256, "files": source.pack(), "now": now},
-    )
-
-
-def _submission(connection: Connection, submission_id: int) -> Any:
-    row = connection.execute(select(SUBMISSION).where(SUBMISSION.c.id == submission_id)).one_or_none()
-    if row is None:
-        raise NotFound(f"no submission {submission_id}")
-    return row
-
-
 def _entering(connection: Connection, received_by: float | None, *, all_bots: bool = False) -> list[Any]:
     """Returns the versions that enter, sorted by bot name: the last received and accepted of each bot that may."""
     last = select(func.max(SUBMISSION.c.id)).where(SUBMISSION.c.version.is_not(None)).group_by(SUBMISSION.c.bot_id)
     if received_by is not None:
         last = last.where(SUBMISSION.c.received_at <= received_by)
+    columns = (SUBMISSION.c[name] for name in ("id", "bot_id", "version", "account_id", "sha256"))
     query = (
-        select(
-            SUBMISSION.c.id,
-            SUBMISSION.c.bot_id,
-            SUBMISSION.c.version,
-            SUBMISSION.c.account_id,
-            BOT.c.name,
-            SUBMISSION.c.sha256,
-            ACCOUNT.c.entry_bot,
-        )
+        select(*columns, BOT.c.name, ACCOUNT.c.entry_bot)
         .join(BOT, BOT.c.id == SUBMISSION.c.bot_id)
         .join(ACCOUNT, ACCOUNT.c.id == SUBMISSION.c.account_id)
         .where(SUBMISSION.c.id.in_(last), BOT.c.withdrawn_at.is_(None), BOT.c.disabled.is_(None))
@@ -385,6 +369,4 @@ def _submissions() -> Any:
 
 
 def _info(row: Any) -> SubmissionInfo:
-    verdict = json.loads(row.verdict)
-    changed = {"state": SubmissionState(row.state), "verdict": verdict, "probe_count": int(verdict.get("probes", 0))}
-    return info(SubmissionInfo, row, **changed)
+    return value_of(SubmissionInfo, row, probe_count=int(row.verdict.get("probes", 0)))

@@ -5,22 +5,16 @@ Tokens and keys come in as they are and are stored as hashes.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from tournament import tokens
-from tournament.models_people import Account, Audit, Role, Session, Token
 from tournament.people import SCOPES, AuditLine, Identity, TokenInfo
-from tournament.store_database import Database, NotFound, WrongState, clock, table_of
+from tournament.store_database import Database, WrongState, clock, found
+from tournament.store_tables import ACCOUNT, AUDIT, SESSION, TOKEN
+from tournament.store_values import value_of
 from tournament.tokens import NewToken, Scope
-
-Info = TypeVar("Info")
-ACCOUNT: Final = table_of(Account)
-TOKEN: Final = table_of(Token)
-SESSION: Final = table_of(Session)
-AUDIT: Final = table_of(Audit)
 
 IDLE_S: Final = 12 * 3600.0
 _TOUCH_S: Final = 60.0
@@ -48,7 +42,7 @@ class Tokens(Database):
         """
         with self.write() as connection:
             account = living(connection, account_id)
-            allowed = SCOPES[Role(account.role)]
+            allowed = SCOPES[account.role]
             wanted = allowed if scopes is None else scopes
             if not wanted <= allowed:
                 raise WrongState(f"a {account.role} cannot have a token for {', '.join(sorted(wanted - allowed))}")
@@ -63,8 +57,7 @@ class Tokens(Database):
             .where(TOKEN.c.account_id == account_id)
             .order_by(TOKEN.c.created_at, TOKEN.c.id)
         )
-        with self.read() as connection:
-            return [info(TokenInfo, row, scopes=_scopes(row.scopes)) for row in connection.execute(query)]
+        return [value_of(TokenInfo, row, scopes=_scopes(row.scopes)) for row in self.rows(query)]
 
     def revoke_token(self, account_id: int, token_id: str, *, by: int | None) -> None:
         """Ends a token and the sessions opened with it.
@@ -74,9 +67,9 @@ class Tokens(Database):
         """
         with self.write() as connection:
             at = (TOKEN.c.account_id == account_id) & (TOKEN.c.id == token_id)
-            connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(select(TOKEN.c.id).where(at))))
-            if not connection.execute(delete(TOKEN).where(at).returning(TOKEN.c.id)).all():
-                raise NotFound(f"account {account_id} has no token {token_id!a:.20}")
+            _close_sessions(connection, at)
+            none = f"account {account_id} has no token {token_id!a:.20}"
+            found(connection, delete(TOKEN).where(at).returning(TOKEN.c.id), none)
             note(connection, by, "revoke token", f"account {account_id} token {token_id}")
 
     def revoke_all(self, account_id: int, *, by: int | None) -> None:
@@ -87,8 +80,7 @@ class Tokens(Database):
 
     def has_token(self, token_id: str) -> bool:
         """Tells whether some account has the token of this id; that says nothing about its secret."""
-        with self.read() as connection:
-            return connection.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is not None
+        return self.scalar(select(TOKEN.c.id).where(TOKEN.c.id == token_id)) is not None
 
     def identify_token(self, text_: str, *, now: float | None = None) -> Identity | None:
         """Returns whom a token stands for, None if for nobody (any more)."""
@@ -107,8 +99,7 @@ class Tokens(Database):
 
     def open_session(self, token_id: str, key: str, csrf: str, *, now: float | None = None) -> None:
         """Opens a session for a token that was identified; sessions that have been idle for long go."""
-        with self.write() as connection:
-            moment = clock(connection) if now is None else now
+        with self.write_at(now) as (connection, moment):
             connection.execute(delete(SESSION).where(SESSION.c.seen_at < moment - IDLE_S))
             values = {"token_id": token_id, "csrf": csrf, "created_at": moment, "seen_at": moment}
             connection.execute(insert(SESSION).values(hash=tokens.hashed(key), **values))
@@ -136,8 +127,7 @@ class Tokens(Database):
     def close_sessions(self, account_id: int) -> None:
         """Ends all sessions of an account."""
         with self.write() as connection:
-            mine = select(TOKEN.c.id).where(TOKEN.c.account_id == account_id)
-            connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(mine)))
+            _close_sessions(connection, TOKEN.c.account_id == account_id)
 
     # Audit -------------------------------------------------------------------------------------------------------
 
@@ -148,9 +138,7 @@ class Tokens(Database):
 
     def audit_log(self, limit: int = 50) -> list[AuditLine]:
         """Returns the last acts, newest first."""
-        with self.read() as connection:
-            rows = connection.execute(select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit))
-            return [info(AuditLine, row) for row in rows]
+        return [value_of(AuditLine, row) for row in self.rows(select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit))]
 
 
 def note(connection: Connection, by: int | None, act: str, subject: str, reason: str = "") -> None:
@@ -166,12 +154,8 @@ def living(connection: Connection, account_id: int) -> Any:
     Raises:
         NotFound: there is none.
     """
-    row = connection.execute(
-        select(ACCOUNT).where(ACCOUNT.c.id == account_id, ACCOUNT.c.erased_at.is_(None))
-    ).one_or_none()
-    if row is None:
-        raise NotFound(f"no account {account_id}")
-    return row
+    query = select(ACCOUNT).where(ACCOUNT.c.id == account_id, ACCOUNT.c.erased_at.is_(None))
+    return found(connection, query, f"no account {account_id}")
 
 
 def add_token(
@@ -191,9 +175,12 @@ def add_token(
 
 def drop_tokens(connection: Connection, account_id: int) -> None:
     """Ends all tokens and sessions of an account."""
-    mine = select(TOKEN.c.id).where(TOKEN.c.account_id == account_id)
-    connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(mine)))
+    _close_sessions(connection, TOKEN.c.account_id == account_id)
     connection.execute(delete(TOKEN).where(TOKEN.c.account_id == account_id))
+
+
+def _close_sessions(connection: Connection, of_tokens: ColumnElement[bool]) -> None:
+    connection.execute(delete(SESSION).where(SESSION.c.token_id.in_(select(TOKEN.c.id).where(of_tokens))))
 
 
 def _identities() -> Any:
@@ -205,7 +192,7 @@ def _identities() -> Any:
 
 
 def _identity(row: Any, csrf: str | None = None) -> Identity:
-    return Identity(row.account_id, row.name, Role(row.role), _scopes(row.scopes), row.id, csrf)
+    return Identity(row.account_id, row.name, row.role, _scopes(row.scopes), row.id, csrf)
 
 
 def _expired(row: Any, now: float) -> bool:
@@ -214,9 +201,3 @@ def _expired(row: Any, now: float) -> bool:
 
 def _scopes(text_: str) -> frozenset[Scope]:
     return frozenset(map(Scope, text_.split()))
-
-
-def info(kind: type[Info], row: Any, /, **changed: Any) -> Info:
-    """Makes a value of a row, field by field by its name, some of them changed."""
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # it is a dataclass
-    return kind(**{name: changed.get(name, getattr(row, name, None)) for name in names})

@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
-from tournament.game import End, FaultKind
+from tournament.game import End, Fault
 from tournament.models import MatchState, TournamentState
+from tournament.planning import Plan
 from tournament.replay import Player
 from tournament.results import Block, Tally
 from tournament.rules import Limits, Rules
 from tournament.seeds import entrant_text
 from tournament.source import BotSource
+
+_Value = TypeVar("_Value")
+
+
+def value_of(kind: type[_Value], source: Any, /, **others: object) -> _Value:
+    """Makes a value whose fields are the columns of a row or fields of a value with the same names, save `others`."""
+    names = (field.name for field in fields(kind) if field.name not in others)  # type: ignore[arg-type]
+    return kind(**{name: getattr(source, name) for name in names}, **others)
+
+
+def columns_of(value: Any) -> dict[str, Any]:
+    """Returns the fields of a value as columns of the same names."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +49,13 @@ class NewEntrant:
 
 @dataclass(frozen=True, slots=True)
 class NewTournament:
-    """The settings of a tournament to be made."""
+    """The settings of a tournament to be made; times are seconds since 1970.
+
+    Attributes:
+        opens_at: when entries open; None if by hand.
+        closes_at: what was received until then counts; None if by hand.
+        plan: what else is settled about it.
+    """
 
     name: str
     rules: Rules
@@ -47,11 +67,22 @@ class NewTournament:
     environment: Mapping[str, Any] = field(default_factory=dict)
     opens_at: float | None = None
     closes_at: float | None = None
-    plan: Mapping[str, Any] = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> NewTournament:
+        """Reads what `to_dict` wrote."""
+        rules, limits = Rules.from_dict(data["rules"]), Limits.from_dict(data["limits"])
+        return cls(**{**data, "rules": rules, "limits": limits, "plan": Plan.from_dict(data["plan"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns all fields as JSON values."""
+        parts = {name: getattr(self, name).to_dict() for name in ("rules", "limits", "plan")}
+        return {**columns_of(self), **parts}
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentInfo:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentInfo(NewTournament):
     """A tournament as it stands; times are seconds since 1970.
 
     Attributes:
@@ -59,33 +90,17 @@ class TournamentInfo:
             not changed.
         last_void_order: the same of the last void.
         held_at: from when on results are held back; None if they are not.
-        held_order: the last `record_order` before that.
-        opens_at: when entries open; None if by hand.
-        closes_at: what was received until then counts; None if by hand.
-        plan: as `tournament.contest.Plan` writes it.
     """
 
     id: int
-    name: str
-    rules: Rules
-    limits: Limits
-    rounds: int
-    secret: str = field(repr=False)
     commitment: str
     state: TournamentState
-    final_order: str
-    anchor: str | None
-    environment: Mapping[str, Any]
     last_order: int
+    last_void_order: int
     created_at: float
     started_at: float | None
     finished_at: float | None
     held_at: float | None
-    last_void_order: int = 0
-    held_order: int | None = None
-    opens_at: float | None = None
-    closes_at: float | None = None
-    plan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def secret_is_out(self) -> bool:
@@ -110,6 +125,11 @@ class EntrantInfo:
     def text(self) -> str:
         """How match keys write it."""
         return entrant_text(self.name, self.version)
+
+    @property
+    def competes(self) -> bool:
+        """Whether it takes a place in the final order."""
+        return not self.house and self.disqualified is None
 
     @property
     def player(self) -> Player:
@@ -163,23 +183,15 @@ class Recorded(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MatchInfo:
-    """A match as it stands.
+class MatchInfo(LeasedMatch):
+    """A match as it stands; `attempt` is the number of its last lease.
 
     Attributes:
-        entrants: positions of its entrants, ascending.
         scores: once done, what the first of each pair took from the second in half points: (0,1), then (0,2), (1,2).
         record_order: once done, its place in the order of recording.
     """
 
-    id: int
-    tournament_id: int
-    number: int
-    round: int
-    key: str
-    entrants: tuple[int, ...]
     state: MatchState
-    attempt: int
     losses: int
     worker: str | None
     error: str | None
@@ -225,7 +237,7 @@ class GameInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class FaultInfo:
+class FaultInfo(Fault):
     """A recorded fault; everything from `message` on is for the bot's owner and the organiser."""
 
     match_id: int
@@ -233,11 +245,6 @@ class FaultInfo:
     seating: int
     ordinal: int
     entrant: int
-    seat: int
-    kind: FaultKind
-    deal: int
-    attempt: int
-    act: int
     recorded_at: float
     message: str
     traceback: str
@@ -249,24 +256,15 @@ class FaultInfo:
 
 @dataclass(frozen=True, slots=True)
 class EntrantTotals:
-    """What an entrant did in all recorded matches.
-
-    Attributes:
-        points_squared: sum over its matches of its points squared; with the next two the spread of points per deal.
-        points_deals: sum of points × deals.
-        deals_squared: sum of its deals squared.
-    """
+    """What an entrant did in all recorded matches."""
 
     matches: int = 0
     faults: int = 0
     tally: Tally = field(default_factory=Tally)
-    points_squared: int = 0
-    points_deals: int = 0
-    deals_squared: int = 0
 
     def __add__(self, other: EntrantTotals) -> EntrantTotals:
         """Returns the sums over both."""
-        return EntrantTotals(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        return EntrantTotals(self.matches + other.matches, self.faults + other.faults, self.tally + other.tally)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
+from tournament.rules import Rules
+from tournament.seeds import seatings
 from tournament.standings import HOUSE_ANCHOR, Ladder, rate
-from tournament.store_values import EntrantInfo, Figures
+from tournament.store_values import EntrantInfo, Figures, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +60,23 @@ def ladder_of(entrants: Sequence[EntrantInfo], figures: Figures, anchor: str | N
     return rate([entrant.text for entrant in entrants], figures.blocks, anchor or HOUSE_ANCHOR)
 
 
-def table(
-    entrants: Sequence[EntrantInfo], figures: Figures, ladder: Ladder, games_per_match: int
-) -> tuple[TableRow, ...]:
+def table(rules: Rules, entrants: Sequence[EntrantInfo], figures: Figures, ladder: Ladder) -> tuple[TableRow, ...]:
     """Returns the rows in the order of the standings."""
+    games_per_match = len(seatings(rules, min(len(entrants), rules.side_count)))
     rows = []
     for standing in ladder.rows:
         entrant, totals = entrants[standing.entrant], figures.totals[standing.entrant]
         deals = totals.tally.deals
         rows.append(
-            TableRow(
+            value_of(
+                TableRow,
+                standing,
                 bot=entrant.name,
                 version=entrant.version,
-                rating=standing.rating,
-                low=standing.low,
-                high=standing.high,
-                rank_low=standing.rank_low,
-                rank_high=standing.rank_high,
                 matches=totals.matches,
                 games=totals.matches * games_per_match,
                 points_per_deal=round(totals.tally.points / deals, 4) if deals else None,
                 faults=totals.faults,
-                provisional=standing.provisional,
             )
         )
     return tuple(rows)

@@ -20,6 +20,7 @@ Entropy = Callable[[int], bytes]
 """Returns so many random bytes: `os.urandom`, or a test's own."""
 
 NAME_LENGTH: Final = 60
+_LOOK_ALIKE: Final = {"LATIN", "GREEK", "CYRILLIC"}
 _CODE_ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789x"  # 32 letters; x twice does no harm
 _TOKEN: Final = re.compile(r"smr_([a-z2-7]{8})_([A-Za-z0-9_-]{43})")
 
@@ -96,7 +97,11 @@ def display_name(text: str) -> str:
     """Returns a name that may be shown, with single spaces.
 
     Raises:
-        ValueError: it is empty, too long, or holds characters that cannot be seen or turn text around.
+        ValueError: it is empty, too long, mixes alphabets that look alike, or holds characters that cannot be seen or
+            turn text around.
+
+    >>> display_name(" Ada  B ")
+    'Ada B'
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not 1 <= len(name) <= NAME_LENGTH:
@@ -104,6 +109,9 @@ def display_name(text: str) -> str:
     for character in name:
         if unicodedata.category(character)[0] == "C" or character in "\u034f\u115f\u1160\u3164\uffa0":
             raise ValueError(f"the name holds U+{ord(character):04X}, which cannot be seen")
+    scripts = {unicodedata.name(character, "").partition(" ")[0] for character in name} & _LOOK_ALIKE
+    if len(scripts) > 1:
+        raise ValueError(f"the name mixes {' and '.join(sorted(scripts)).title()} letters, which look alike")
     return name
 
 

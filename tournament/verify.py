@@ -13,12 +13,11 @@ from io import BufferedIOBase, BytesIO
 from typing import Any, Final
 
 from tournament.deal import BID, DISCARD, DONE, PLAY, IllegalAction, Phase
-from tournament.game import Game, acts_in
+from tournament.game import Fault, Game, acts_in
 from tournament.replay import FORMAT, ReplayError, deal_document, digest, result_document
 from tournament.rules import Rules
 from tournament.verify_claims import (
     ClaimedDeal,
-    ClaimedFault,
     acts_of,
     claimed_deal,
     faults_of,
@@ -162,7 +161,7 @@ def check_document(written: dict[str, Any], secret: str | None = None) -> bool:
     return seed is not None
 
 
-def _play_again(rules: Rules, seed: str | None, deals: list[Any], faults: list[ClaimedFault]) -> Game:
+def _play_again(rules: Rules, seed: str | None, deals: list[Any], faults: list[Fault]) -> Game:
     claimed = [claimed_deal(written, index, rules) for index, written in enumerate(deals)]
     game = Game(rules, seed) if seed is not None else _game_without_seed(rules, claimed)
     _fault_loads(game, faults)
@@ -195,7 +194,7 @@ def _game_without_seed(rules: Rules, claimed: list[ClaimedDeal]) -> Game:
     return Game(rules, None, shuffle=shuffle, first_dealer=dealer)
 
 
-def _fault_loads(game: Game, faults: list[ClaimedFault]) -> None:
+def _fault_loads(game: Game, faults: list[Fault]) -> None:
     last = -1
     while faults and faults[0].act < 0:
         fault = faults.pop(0)
@@ -207,7 +206,7 @@ def _fault_loads(game: Game, faults: list[ClaimedFault]) -> None:
         game.load_fault(fault.seat, fault.kind)
 
 
-def _play_deal(game: Game, index: int, claimed: ClaimedDeal, faults: list[ClaimedFault]) -> None:
+def _play_deal(game: Game, index: int, claimed: ClaimedDeal, faults: list[Fault]) -> None:
     """Plays one deal as far as it is written, and compares everything that is written of it."""
     where, written = claimed.where, claimed.written
     dealt = game.dealt[index]
@@ -248,7 +247,7 @@ _EXPECTED: Final = {
 }
 
 
-def _fault_if_due(game: Game, index: int, faults: list[ClaimedFault]) -> None:
+def _fault_if_due(game: Game, index: int, faults: list[Fault]) -> None:
     while faults and not game.over:
         fault, dealt = faults[0], game.dealt[index]
         if (fault.deal, fault.attempt, fault.act) != (dealt.number, dealt.attempt, acts_in(dealt.deal)):

@@ -12,8 +12,8 @@ from typing import Any, Final
 from tournament import seeds
 from tournament.cards import INDEX
 from tournament.deal import BID, DISCARD, PLAY, Action, Deal, Phase
-from tournament.game import FaultKind
-from tournament.replay import ReplayError
+from tournament.game import Fault, FaultKind
+from tournament.replay import ReplayError, rules_in
 from tournament.rules import Rules
 
 _HEX: Final = re.compile(r"[0-9a-f]{64}")
@@ -23,10 +23,9 @@ _ENTRANT: Final = re.compile(r"(" + seeds.BOT_NAME.pattern + r"):([1-9][0-9]{0,1
 
 def rules_of(written: dict[str, Any]) -> Rules:
     """Returns the rules of a document."""
-    given = get(written, "rules", "", dict)
-    known = {name: value for name, value in given.items() if name in Rules.__slots__}
+    get(written, "rules", "", dict)
     try:
-        return Rules.from_dict(known)
+        return rules_in(written)
     except (ValueError, TypeError) as error:
         raise ReplayError(f"rules: {error}") from None
 
@@ -108,18 +107,7 @@ _NEVER_AT_LOAD: Final = frozenset({FaultKind.EXCEPTION, FaultKind.OFF_TURN, Faul
 """What needs a question: whatever a module raises while it is loaded is `load` or `memory`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedFault:
-    """A fault as the document claims it; `act` is -1 for one at load."""
-
-    seat: int
-    kind: FaultKind
-    deal: int
-    attempt: int
-    act: int
-
-
-def faults_of(result: dict[str, Any], rules: Rules) -> list[ClaimedFault]:
+def faults_of(result: dict[str, Any], rules: Rules) -> list[Fault]:
     """Returns the faults that a result claims, the first one first."""
     found = []
     for name in ("fault", "second_fault"):
@@ -140,7 +128,7 @@ def faults_of(result: dict[str, Any], rules: Rules) -> list[ClaimedFault]:
             )
         if not 0 <= numbers[0] < rules.players:
             raise ReplayError(f"{where}seat {numbers[0]}, expected 0 to {rules.players - 1}")
-        found.append(ClaimedFault(numbers[0], FaultKind(kind), *numbers[1:]))
+        found.append(Fault(numbers[0], FaultKind(kind), *numbers[1:]))
     if result["fault"] is None and found:
         raise ReplayError("result: second_fault without a fault")
     return found

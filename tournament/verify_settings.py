@@ -1,8 +1,10 @@
-"""Reads the settings of a public export, `tournament.json`: types and shapes are checked, nothing is believed."""
+"""What a public export looks like, and its settings, `tournament.json`, read: types are checked, none believed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 from zipfile import Path as ZipPath
@@ -17,7 +19,33 @@ from tournament.verify import MAX_LINE_BYTES, parse
 FORMAT: Final = "smear-tournament/1"
 FILES: Final = ("tournament.json", "standings.csv", "matches.csv", "replays.jsonl", "final-order.csv")
 
+KEYS: Final = frozenset(
+    "anchor commitment disqualifications entrants final_order format limits name results rounds rules schedule secret "
+    "voids without_result".split()
+)
+"""The keys of `tournament.json`."""
+
+ENTRANT_KEYS: Final = ("version", "sha256", "owner", "upload_order", "house")
+"""The keys of an entrant in it beside `bot`, its name."""
+
+_SIDES: Final = "abc"
+
 Folder = Path | ZipPath
+
+
+def match_header(rules: Rules, entrant_count: int) -> list[str]:
+    """Returns the columns of `matches.csv`."""
+    sides = _SIDES[: min(entrant_count, rules.side_count)]
+    pairs = combinations(sides, 2)
+    scores = (f"score_{one}{other}" for one, other in pairs)
+    return ["match", "round", "key", *(f"bot_{side}" for side in sides), "games", *scores, "faults"]
+
+
+def match_cells(number: int, key: str, games: int, scores: Iterable[int], faults: int) -> list[str]:
+    """Returns a row of `matches.csv`; half points are what is stored, whole ones are what people count in."""
+    _, texts, round_number = key.rsplit("/", 2)
+    shown = (f"{score // 2}{'.5' if score % 2 else ''}" for score in scores)
+    return [str(number), round_number, key, *texts.split(","), str(games), *shown, str(faults)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +81,8 @@ def read_settings(path: Folder) -> Settings:
         raise BadExport(str(error)) from None
     if data.get("format") != FORMAT:
         raise BadExport(f"format {data.get('format')!r:.60}, expected {FORMAT!r}")
+    if strange := data.keys() - KEYS:
+        raise BadExport(f"unknown: {', '.join(sorted(strange))}"[:300])
     try:
         texts = [seeds.entrant_text(each["bot"], each["version"]) for each in data["entrants"]]
         if texts != sorted(set(texts)):
@@ -97,6 +127,8 @@ def _typed(value: Any, kind: type) -> Any:
 
 def _entrant(place: int, data: dict[str, Any], whole: dict[str, Any]) -> EntrantInfo:
     name, version = _typed(data["bot"], str), _typed(data["version"], int)
+    if strange := data.keys() - {"bot", *ENTRANT_KEYS}:
+        raise ValueError(f"unknown in entrants: {', '.join(sorted(strange))}")
     text = seeds.entrant_text(name, version)
     reasons = [each["reason"] for each in whole["disqualifications"] if each["entrant"] == text]
     sha256, owner, order = data["sha256"], _typed(data["owner"], int), _typed(data["upload_order"], int)

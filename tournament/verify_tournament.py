@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import combinations, zip_longest
+from itertools import zip_longest
 from operator import eq
 from pathlib import Path
 from typing import Any, Final
@@ -22,14 +22,14 @@ from zipfile import Path as ZipPath
 from tournament import seeds, verify
 from tournament.fairness import results_digest
 from tournament.final_order import HEADER as ORDER_HEADER
-from tournament.final_order import contenders, final_order
-from tournament.replay import ReplayError
+from tournament.final_order import final_order
+from tournament.replay import ReplayError, rules_in
 from tournament.results import Block, Tally, comparisons, pair_scores, side_entrants
 from tournament.rules import Rules
 from tournament.schedule import ALL_TRIPLES_UP_TO, Entry, schedule
 from tournament.store_values import EntrantTotals, Figures
 from tournament.table import COLUMNS, ladder_of, table
-from tournament.verify_settings import FILES, BadExport, Folder, Settings, read_settings
+from tournament.verify_settings import FILES, BadExport, Folder, Settings, match_cells, match_header, read_settings
 
 MOST_PROBLEMS: Final = 20
 """Differences of one kind that are written out; the rest is counted."""
@@ -152,14 +152,14 @@ def _match_text(match: tuple[int, str] | None) -> str:
 def _games(path: Folder, settings: Settings, played: dict[int, _Played], digests: list[str]) -> Iterator[Finding]:
     numbers = {key: number for number, key in settings.schedule}
     problems = _Problems()
-    count, shuffled, last = 0, True, (0, 0)
+    count, last = 0, (0, 0)
     with path.open("rb") as stream:
         for line, raw in enumerate(iter(lambda: stream.readline(verify.MAX_LINE_BYTES), b""), 1):
             where = f"replays.jsonl:{line}"
             count += 1
             try:
                 written = verify.parse(raw)
-                shuffled &= verify.check_document(written, settings.secret)
+                verify.check_document(written, settings.secret)
                 number, seating = _belongs(written, settings, numbers)
                 if (number, seating) <= last:
                     problems.add(f"{where}: match {number} seating {seating} comes twice or in the wrong place")
@@ -184,9 +184,7 @@ def _games(path: Folder, settings: Settings, played: dict[int, _Played], digests
         listed = ", ".join(map(str, settings.without[:10])) + (", …" if len(settings.without) > 10 else "")
         text = f"{len(settings.without)} ({listed}); once the secret is out the organiser owes a reason for each"
         yield Finding("matches without a result", Answer.OPEN, text)
-    if not shuffled:
-        yield Finding("deals", Answer.OPEN, "documents without a seed")
-    elif settings.secret is not None and not problems.lines:
+    if settings.secret is not None and not problems.lines:
         yield Finding("seeds and deals", Answer.FOLLOWS, "from the secret")
 
 
@@ -199,9 +197,11 @@ def _belongs(written: dict[str, Any], settings: Settings, numbers: dict[str, int
     key, seating = written["match"]["key"], written["match"]["seating"]
     if key not in numbers:
         raise ReplayError(f"match {key!r:.200} is not in the schedule")
+    if written["seed"] is None:
+        raise ReplayError("seed null, expected that of the match")
     if "seed_key" in written["match"]:
         raise ReplayError("a seed_key, which only gauntlets have")
-    if Rules.from_dict({name: written["rules"][name] for name in Rules.__slots__}) != settings.rules:
+    if rules_in(written) != settings.rules:
         raise ReplayError("rules that are not the tournament's")
     hashes = {entrant.text: entrant.sha256 for entrant in settings.entrants}
     for player in written["players"]:
@@ -230,16 +230,12 @@ def _add(played: _Played, written: dict[str, Any], rules: Rules, seating: int) -
 
 
 def _matches(path: Folder, settings: Settings, played: dict[int, _Played]) -> Iterator[Finding]:
-    sides = "abc"[: min(len(settings.entrants), settings.rules.side_count)]
-    pairs = [f"score_{one}{other}" for one, other in combinations(sides, 2)]
-    header = ["match", "round", "key", *(f"bot_{side}" for side in sides), "games", *pairs, "faults"]
-    expected = [header]
+    expected = [match_header(settings.rules, len(settings.entrants))]
     for number, key in settings.schedule:
         if number in played and number not in settings.without:
-            sums, (texts, round_number) = played[number], key.split("/")[-2:]
-            scores = [f"{score // 2}{'.5' if score % 2 else ''}" for _, score in sorted(sums.scores.items())]
-            games, faults = str(len(sums.seatings)), str(sum(sums.faults))
-            expected.append([str(number), round_number, key, *texts.split(","), games, *scores, faults])
+            sums = played[number]
+            scores = (score for _, score in sorted(sums.scores.items()))
+            expected.append(match_cells(number, key, len(sums.seatings), scores, sum(sums.faults)))
     yield from _compare_rows(path, expected, "matches", f"{len(expected) - 1} results", eq)
 
 
@@ -250,12 +246,12 @@ def _standings(folder: Folder, settings: Settings, played: dict[int, _Played]) -
     except ValueError as error:
         yield Finding("ratings", Answer.WRONG, str(error))
         return
-    games = len(seeds.seatings(settings.rules, min(len(settings.entrants), settings.rules.side_count)))
-    rows = table(settings.entrants, figures, ladder, games)
-    expected = [list(COLUMNS), *([_cell(value) for value in row.to_dict().values()] for row in rows)]
+    rows = table(settings.rules, settings.entrants, figures, ladder)
+    cells = (row.to_dict().values() for row in rows)
+    expected = [list(COLUMNS), *(["" if cell is None else str(cell) for cell in row] for row in cells)]
     yield from _compare_rows(folder / "standings.csv", expected, "ratings", f"{len(rows)} entrants", _same_number)
-    order = final_order(contenders(settings.entrants, rows), settings.order)
-    expected = [list(ORDER_HEADER), *(each.row() for each in order)]
+    order = final_order(settings.entrants, rows, settings.order)
+    expected = [list(ORDER_HEADER), *(each.cells() for each in order)]
     yield from _compare_rows(
         folder / "final-order.csv", expected, "final order", f"rule {settings.order}", _same_number
     )
@@ -299,10 +295,6 @@ def _compare_rows(
             if not same(value, correct):
                 problems.add(f"{path.name}:{line}: {name} {value!r:.80}, expected {correct!r}")
     yield from problems.findings(subject, text)
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 def _same_number(found: str, expected: str) -> bool:

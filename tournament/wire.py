@@ -13,13 +13,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from tournament import seeds
-from tournament.game import End, Fault, FaultKind, Game, Outcome
-from tournament.replay import GameRecord, Player, ReplayError, document, play_again
+from tournament.game import End, Fault, Game, Outcome
+from tournament.replay import GameRecord, Player, ReplayError, document, fault_of, play_again
 from tournament.results import FaultReport, GameResult, MatchResult, Tally
 from tournament.rules import Limits, Rules
 
 MAX_ACTS_BYTES: Final = 16 * 1024 * 1024
 """Most acts of one game that are unpacked: a guard against a compressed bomb, far above any real game."""
+
+_TEXTS: Final = ("message", "traceback", "log_tail")
+_NUMBERS: Final = ("measured", "limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +87,7 @@ class MatchTask:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the task as JSON values."""
-        return {
-            "match_id": self.match_id,
-            "attempt": self.attempt,
-            "key": self.key,
-            "rules": self.rules.to_dict(),
-            "limits": self.limits.to_dict(),
-            "seed": self.seed,
-            "players": [asdict(player) for player in self.players],
-            "bot_seeds": [[number, list(texts)] for number, texts in self.bot_seeds],
-            "seed_key": self.seed_key,
-        }
+        return {**asdict(self), "rules": self.rules.to_dict()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MatchTask:
@@ -105,16 +98,12 @@ class MatchTask:
         """
         try:
             return cls(
-                int(data["match_id"]),
-                int(data["attempt"]),
-                str(data["key"]),
-                Rules.from_dict(data["rules"]),
-                Limits.from_dict(data["limits"]),
-                str(data["seed"]),
+                int(data["match_id"]), int(data["attempt"]), str(data["key"]), Rules.from_dict(data["rules"]),
+                Limits.from_dict(data["limits"]), str(data["seed"]),
                 tuple(Player(str(each["bot"]), int(each["version"]), each["sha256"]) for each in data["players"]),
                 tuple((int(number), tuple(map(str, texts))) for number, texts in data["bot_seeds"]),
                 data.get("seed_key"),
-            )
+            )  # fmt: skip
         except (KeyError, TypeError) as error:
             raise ValueError(f"no match task: {type(error).__name__} {error}") from None
 
@@ -139,12 +128,7 @@ def result_to_json(result: MatchResult) -> dict[str, Any]:
                 "seating": game.seating,
                 "acts": _packed(game.acts),
                 "digest": game.digest,
-                "outcome": {
-                    "end": str(game.outcome.end),
-                    "winner": game.outcome.winner,
-                    "scores": game.outcome.scores,
-                    "places": game.outcome.places,
-                },
+                "outcome": asdict(game.outcome),
                 "deals": game.deals,
                 "tallies": [asdict(tally) for tally in game.tallies],
                 "reports": [_report_to_json(report) for report in game.reports],
@@ -187,9 +171,8 @@ def own_result(task: MatchTask, data: Mapping[str, Any]) -> MatchResult:
         reports = tuple(_report_from_json(report) for report in game["reports"])
         faults = (*(report.fault for report in reports), None, None)
         ended = game["outcome"]
-        outcome = Outcome(
-            End(ended["end"]), ended["winner"], tuple(ended["scores"]), tuple(ended["places"]), faults[0], faults[1]
-        )
+        scores, places = tuple(ended["scores"]), tuple(ended["places"])
+        outcome = Outcome(End(ended["end"]), ended["winner"], scores, places, faults[0], faults[1])
         tallies = tuple(
             Tally(each["points"], each["deals"], tuple(each["bids"]), tuple(each["made"])) for each in game["tallies"]
         )
@@ -213,26 +196,11 @@ def _unpacked(text: str) -> bytes:
 
 
 def _report_to_json(report: FaultReport) -> dict[str, Any]:
-    return {
-        **report.fault.to_dict(),
-        "message": report.message,
-        "traceback": report.traceback,
-        "log_tail": report.log_tail,
-        "measured": report.measured,
-        "limit": report.limit,
-        "question": report.question.hex(),
-    }
+    shown = {name: getattr(report, name) for name in (*_TEXTS, *_NUMBERS)}
+    return {**report.fault.to_dict(), **shown, "question": report.question.hex()}
 
 
 def _report_from_json(data: Mapping[str, Any]) -> FaultReport:
-    fault = Fault(int(data["seat"]), FaultKind(data["kind"]), int(data["deal"]), int(data["attempt"]), int(data["act"]))
-    measured, limit = (None if data[name] is None else float(data[name]) for name in ("measured", "limit"))
-    return FaultReport(
-        fault,
-        str(data["message"]),
-        str(data["traceback"]),
-        str(data["log_tail"]),
-        measured,
-        limit,
-        bytes.fromhex(data["question"]),
-    )
+    message, traceback, log_tail = (str(data[name]) for name in _TEXTS)
+    measured, limit = (None if data[name] is None else float(data[name]) for name in _NUMBERS)
+    return FaultReport(fault_of(data), message, traceback, log_tail, measured, limit, bytes.fromhex(data["question"]))

@@ -11,7 +11,7 @@ from workers.tickets import match_queue, why_not
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"engine": "f" * 64}, "another rules engine"),
+        ({"engine": "f" * 64}, f"another rules engine, {'f' * 12}, expected {'e' * 12}"),
         ({"python": "CPython 3.12.1"}, "CPython 3.12.1, expected CPython 3.11.9"),
         ({"modules": ["math", "numpy 2.3.0"]}, "without numpy 2.4.6; with numpy 2.3.0, which is not expected"),
         ({"modules": ["math"]}, "without numpy 2.4.6"),

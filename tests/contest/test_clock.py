@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.people.people import accept, contestant, submit
 from tests.store.play import TWO, play, started
 from tournament import contest
-from tournament.contest import NotReady, Plan
+from tournament.contest import NotReady
 from tournament.models import TRANSITIONS, TournamentState
+from tournament.planning import Plan
 from tournament.source import BotSource
 from tournament.store import NotFound, Store, WrongState
 from tournament.store_values import NewEntrant, NewTournament
@@ -24,7 +25,7 @@ def house(names: Sequence[str]) -> list[NewEntrant]:
 
 
 def make(store: Store, *, closes: float | None = 1000.0, rounds: int = 1, **plan: object) -> int:
-    settings = Plan(**plan).to_dict()  # type: ignore[arg-type]  # by name
+    settings = Plan(**plan)  # type: ignore[arg-type]  # by name
     return store.create(
         NewTournament("cup", TWO, rounds, contest.new_secret(), opens_at=100.0, closes_at=closes, plan=settings),
         now=0.0,
@@ -191,10 +192,10 @@ def test_a_time_budget_sets_the_rounds_at_the_start(store: Store) -> None:
 
 
 def test_practice_rounds_are_played_every_day_each_with_its_own_secret(store: Store) -> None:
-    plan = Plan(house=("random", "simple")).to_dict()
-    settings = contest.practice_settings(NewTournament("night", TWO, 1, "unused", final_order="elo", plan=plan))
+    plan = Plan(house=("random", "simple"))
+    settings = NewTournament("night", TWO, 1, "unused", final_order="elo", plan=plan)
     first = contest.next_time(0.0, "02:00", "UTC")
-    practice = store.add_practice("night", settings, "02:00", "UTC", first, by=None)
+    practice = store.add_practice(settings, "02:00", first)
     assert first == 7200.0
     assert contest.tick(store, 7199.0, house) == []
     assert contest.tick(store, 7200.0, house) == ["tournament 1 has started"]
@@ -204,7 +205,7 @@ def test_practice_rounds_are_played_every_day_each_with_its_own_secret(store: St
     one, two = (store.tournament(number) for number in (1, 2))
     assert (one.name, two.name, one.final_order) == ("night 1", "night 2", "elo")
     assert len({one.secret, two.secret, "unused"}) == 3
-    assert all(len(each.secret) == 64 and each.plan["practice"] for each in (one, two))
+    assert all(len(each.secret) == 64 and each.plan.practice for each in (one, two))
     (info,) = store.practices()
     assert (info.runs, info.last_tournament, info.next_at) == (2, 2, 7200.0 + 4 * 86_400)
     store.stop_practice(practice)
@@ -212,14 +213,13 @@ def test_practice_rounds_are_played_every_day_each_with_its_own_secret(store: St
 
 
 def test_of_two_who_see_a_practice_round_due_one_plays_it(store: Store) -> None:
-    practice = store.add_practice("night", {}, "02:00", "UTC", 7200.0)
+    practice = store.add_practice(NewTournament("night", TWO, 1, ""), "02:00", 7200.0)
     assert store.take_practice(practice, 7200.0, 93_600.0)
     assert not store.take_practice(practice, 7200.0, 93_600.0)
 
 
 def test_a_practice_round_with_too_few_bots_is_cancelled_with_a_reason(store: Store) -> None:
-    settings = contest.practice_settings(NewTournament("night", TWO, 1, "unused"))
-    store.add_practice("night", settings, "02:00", "UTC", 7200.0)
+    store.add_practice(NewTournament("night", TWO, 1, "unused"), "02:00", 7200.0)
     assert contest.tick(store, 7200.0, house) == ["tournament 1 is cancelled: 0 entrants: expected at least two"]
     assert store.tournament(1).state is State.CANCELLED
 

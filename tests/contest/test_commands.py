@@ -39,12 +39,14 @@ def contest(run: Run, *arguments: str, status: int = 0) -> str:
 
 
 def test_a_contest_by_commands_only(store: Store, run: Run, tmp_path: Path) -> None:
-    times = ("--closes", "2020-01-01 18:00", "--zone", "Europe/Zurich")
     size = ("--players", "2", "--deal-limit", "2", "--time-budget", "1s", "--cores", "2", "--memory-mib", "128")
-    said = contest(run, "make", "Cup", *size, *times, "--house", "simple")
+    said = contest(
+        run, "make", "Cup", *size, "--closes", "2999-01-01 18:00", "--zone", "Europe/Zurich", "--house", "simple"
+    )
     assert store.tournament(1).commitment in said
     assert store.tournament(1).limits.memory_bytes == 128 << 20
-    assert "closes 2020-01-01 18:00 CET" in contest(run, "list")
+    assert "closes 2999-01-01 18:00 CET" in contest(run, "list")
+    contest(run, "times", "1", "--closes", "2020-01-01 18:00")
     for name in ("Ada", "=Bob"):
         submit(store, contestant(store, name)[0], name.strip("=").lower(), now=1000.0)
         accept(store, now=1001.0)
@@ -124,6 +126,9 @@ def test_practice_rounds_by_commands(store: Store, run: Run) -> None:
         (["make", "x", "--house", "nobody"], "no house bot 'nobody'"),
         (["make", "x", "--players", "4"], "players"),
         (["make", "x", "--closes", "2026-13-01"], "is no time"),
+        (["make", "x", "--closes", "2020-01-01 18:00"], "which is over: expected a later time"),
+        (["make", "x", "--anchor", "nobody"], "anchor 'nobody': expected one of its house bots"),
+        (["make", "x", "--rounds", "999999"], "rounds is 999999: expected 1 to 10000"),
         (["make", "x", "--opens", "2026-01-02 10:00", "--closes", "2026-01-01 10:00"], "before it opens"),
         (["make", "x", "--zone", "Mars"], "no time zone"),
         (["make", "x", "--practice-at", "2"], "no time of day"),
@@ -141,7 +146,8 @@ def test_what_makes_no_sense_gets_one_line(store: Store, run: Run, arguments: li
 
 
 def test_acts_that_say_too_little_get_one_line(store: Store, run: Run) -> None:
-    contest(run, "make", "x", "--closes", "2020-01-01 18:00")
+    contest(run, "make", "x")
+    contest(run, "times", "1", "--closes", "2020-01-01 18:00")
     contestant(store, "Ada")
     for arguments, words in (
         (("announce", " "), "an empty announcement: expected a text"),

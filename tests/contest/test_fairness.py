@@ -13,9 +13,9 @@ def test_the_digest_of_all_results_is_the_hash_of_their_digests_and_line_feeds()
 
 def test_pairs_seats_and_workers_are_counted() -> None:
     matches = [
-        FairMatch((0, 1, 2), "a", 6, 1, (6, 6, 6)),
-        FairMatch((0, 1, 3), "b", 6, 0, (6, 6, 6)),
-        FairMatch((0, 1, 3), "b", 6, 2, (6, 6, 6)),
+        FairMatch(1, (0, 1, 2), "a", 6, 1, (6, 6, 6)),
+        FairMatch(1, (0, 1, 3), "b", 6, 0, (6, 6, 6)),
+        FairMatch(1, (0, 1, 3), "b", 6, 2, (6, 6, 6)),
     ]
     assert pair_counts(matches) == {(0, 1): 3, (0, 2): 1, (0, 3): 2, (1, 2): 1, (1, 3): 2}
     assert set(seating_counts(matches, [(0, 1, 2)] * 5 + [(2, 1, 0)]).values()) == {3}
@@ -35,7 +35,7 @@ def matches_of(chance: random.Random, count: int, helped: tuple[int, int] | None
             third = next(place for place in range(3) if sitting[place] not in helped)
             for pair, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
                 scores[pair] += {one: -2, other: 2}.get(third, 0)
-        found.append(FairMatch(sitting, "w", 6, 0, tuple(scores), (6.0, 6.0, 6.0)))
+        found.append(FairMatch(1, sitting, "w", 6, 0, tuple(scores), (6.0, 6.0, 6.0)))
     return found
 
 
@@ -53,4 +53,4 @@ def test_among_fair_bots_a_pair_stands_out_in_one_tournament_of_twenty_at_most()
 
 def test_few_matches_and_tables_of_two_are_not_judged() -> None:
     assert odd_pairs(matches_of(random.Random(1), 12, (2, 4))) == ()
-    assert odd_pairs([FairMatch((0, 1), "w", 2, 0, (0,), (2.0,))] * 50) == ()
+    assert odd_pairs([FairMatch(1, (0, 1), "w", 2, 0, (0,), (2.0,))] * 50) == ()

@@ -5,19 +5,27 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tournament.final_order import Contender, FinalOrder, final_order, grades
+from tournament.final_order import FinalOrder, Place, final_order, grades
 from tournament.store_values import EntrantInfo
+from tournament.table import TableRow
+
+Contender = tuple[EntrantInfo, TableRow]
 
 
 def contender(
     place: int, low: int, high: int, rating: float = 1500.0, points: float | None = 1.0, *, upload: int = 0,
     house: bool = False, out: str | None = None,
 ) -> Contender:  # fmt: skip
-    return Contender(EntrantInfo(place, f"bot{place}", 1, None, place, upload, house, out), low, high, rating, points)
+    row = TableRow(f"bot{place}", 1, rating, None, None, low, high, 0, 0, points, 0, provisional=False)
+    return EntrantInfo(place, f"bot{place}", 1, None, place, upload, house, out), row
+
+
+def order_of(standings: list[Contender], rule: FinalOrder = FinalOrder.SHARED) -> tuple[Place, ...]:
+    return final_order([entrant for entrant, _ in standings], [row for _, row in standings], rule)
 
 
 def placed(standings: list[Contender], rule: FinalOrder = FinalOrder.SHARED) -> list[tuple[int | None, int]]:
-    return [(each.place, each.contender.entrant.position) for each in final_order(standings, rule)]
+    return [(each.place, each.entrant.position) for each in order_of(standings, rule)]
 
 
 def test_places_are_shared_where_rank_ranges_overlap() -> None:
@@ -49,20 +57,20 @@ def test_house_bots_and_disqualified_bots_take_no_place() -> None:
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), max_size=9))
 def test_shared_places_count_like_in_any_competition(ranges: list[tuple[int, int]]) -> None:
     standings = [contender(place, low, low + more) for place, (low, more) in enumerate(ranges)]
-    order = final_order(standings, FinalOrder.SHARED)
+    order = order_of(standings)
     places = [each.place for each in order if each.place is not None]
     assert places == sorted(places)
     assert all(place == places.index(place) + 1 for place in places)
     for one, other in combinations(order, 2):
         if one.place == other.place:
-            assert one.contender.rank_low <= other.contender.rank_high
-            assert other.contender.rank_low <= one.contender.rank_high
+            assert one.row.rank_low <= other.row.rank_high
+            assert other.row.rank_low <= one.row.rank_high
 
 
 def test_the_grades_compare_every_contestant_with_every_house_bot() -> None:
     standings = [contender(0, 1, 1), contender(1, 2, 3, house=True), contender(2, 2, 3), contender(3, 4, 4, out="x")]
     rows = grades(
-        final_order(standings, FinalOrder.SHARED),
+        order_of(standings),
         lambda one, other: (one, other) in {(0, 1), (0, 2), (1, 3)},
         lambda entrant: f"person {entrant.position}",
     )

@@ -12,6 +12,7 @@ from tests.cluster.fakes import MemoryBroker
 from tests.store.play import THREE, TWO, entrants, new, play, play_all, play_game, started
 from tournament import seeds
 from tournament.models_contest import Verdict
+from tournament.planning import Plan
 from tournament.repeat import MOST_TRIES, Suspect, assign, first_difference, is_drawn, verdict_of
 from tournament.replay import GameRecord, Player, document
 from tournament.results import MatchResult
@@ -251,7 +252,7 @@ def test_what_was_played_under_another_environment_is_left_and_said_once(
 
 def test_a_sample_is_drawn_with_the_secret(store: Store) -> None:
     def share(wanted: float, secret: str) -> float:
-        info = replace(store.tournament(1), secret=secret, plan={"repeat_share": wanted})
+        info = replace(store.tournament(1), secret=secret, plan=Plan(repeat_share=wanted))
         return sum(is_drawn(info, f"cutthroat/2/a:1,b:1/{number}") for number in range(10_000)) / 10_000
 
     started(store, 2, TWO)
@@ -267,7 +268,7 @@ def test_a_worker_is_sent_what_another_played_by_a_queue_of_its_own_and_its_answ
     recorder = Recorder(store, tickets, estimates, beat_lease_s=60, max_losses=2)
     for worker in ("w:1", "v:2"):
         store.announce(worker, 1, HERE)
-    rules = replace(new(TWO), plan={"repeat_share": 1.0})
+    rules = replace(new(TWO), plan=Plan(repeat_share=1.0))
     store.create_running(rules, entrants(2))
     coordinator.tick()
     (ticket, _), = broker.taken()[0].matches  # fmt: skip

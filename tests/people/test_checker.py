@@ -21,8 +21,8 @@ from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.store import Store
-from tournament.store_people import SUBMISSION
 from tournament.store_submissions import NewSubmission
+from tournament.store_tables import SUBMISSION
 from tournament.wire import MatchTask, game_result, result_to_json
 from workers import checker as checker_module
 from workers.checker import TRIAL_MATCHES, Checker, ChildJudge, check_limit_s, trial_verdict, verdict_of

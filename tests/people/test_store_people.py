@@ -9,9 +9,9 @@ from tests.store.play import new, play_all, started
 from tournament.models_people import FIRST_ACCOUNT, InviteKind, Role
 from tournament.people import SiteOptions
 from tournament.store import NotFound, Store, WrongState
-from tournament.store_database import SOURCE
-from tournament.store_people import INVITE, SUBMISSION, NameTaken
-from tournament.store_tokens import ACCOUNT, IDLE_S, TOKEN
+from tournament.store_people import NameTaken
+from tournament.store_tables import ACCOUNT, INVITE, SOURCE, SUBMISSION, TOKEN
+from tournament.store_tokens import IDLE_S
 from tournament.tokens import Scope, hashed, new_code, new_token
 
 

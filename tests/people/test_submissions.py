@@ -124,15 +124,29 @@ def test_a_name_under_which_nothing_was_accepted_is_no_bot_yet(store: Store) -> 
     for name in ("fxo", "foxx"):
         store.submit(NewSubmission(ada, name, "x.zip", None, ("not a bot",)), HOUSE)
     submit(store, ada, "fox")
-    with pytest.raises(QuotaReached, match="1 bots"):  # it may still be accepted
+    with pytest.raises(QuotaReached, match="1 bot,"):  # it may still be accepted
         submit(store, ada, "fxo")
     reject(store)
     submit(store, ada, "foxx")
     accept(store)
     for name in ("fxo", "fox", "new"):
-        with pytest.raises(QuotaReached, match="1 bots"):
+        with pytest.raises(QuotaReached, match="1 bot,"):
             submit(store, ada, name)
     assert submit(store, ada, "foxx", "2")
+
+
+def test_a_name_under_which_all_was_refused_is_free_for_another(store: Store) -> None:
+    ada, _ = contestant(store)
+    bob, _ = contestant(store, "Bob")
+    store.submit(NewSubmission(ada, "fox", "x.zip", None, ("not a bot",)), HOUSE)
+    submit(store, ada, "owl")
+    with pytest.raises(WrongState, match="belongs to another"):  # it may still be accepted
+        submit(store, bob, "owl")
+    assert store.submission(submit(store, bob, "fox")).account_id == bob
+    assert {(bot.name, bot.account_id) for bot in store.bots()} == {("fox (1)", ada), ("fox", bob), ("owl", ada)}
+    assert [each.bot for each in store.submissions(account_id=ada)] == ["owl", "fox (1)"]
+    with pytest.raises(WrongState, match="belongs to another"):
+        submit(store, ada, "fox")
 
 
 def test_quotas_count_one_account_and_not_another(store: Store) -> None:
@@ -171,9 +185,9 @@ def test_a_withdrawn_bot_comes_back_only_where_there_is_room(store: Store) -> No
     store.withdraw(fox.id, True, by=ada)
     submit(store, ada, "wolf")
     accept(store)
-    with pytest.raises(WrongState, match="you have 1 bots, which is the most"):
+    with pytest.raises(WrongState, match="you have 1 bot, which is the most"):
         store.withdraw(fox.id, False, by=ada)
-    with pytest.raises(QuotaReached, match="you have 1 bots, which is the most"):
+    with pytest.raises(QuotaReached, match="you have 1 bot, which is the most"):
         submit(store, ada, "fox")
 
 
@@ -205,7 +219,7 @@ def test_withdrawn_bots_that_may_come_back_count_as_bots(store: Store) -> None:
         accept(store)
         store.withdraw(store.bots(name=name)[0].id, True, by=ada)
     submit(store, ada, "fox", "2")
-    with pytest.raises(QuotaReached, match="1 bots"):
+    with pytest.raises(QuotaReached, match="1 bot,"):
         submit(store, ada, "owl", "2")
     reject(store)
     submit(store, ada, "owl", "2")

@@ -48,6 +48,17 @@ def test_a_name_that_hides_something_is_refused(name: str) -> None:
         tokens.display_name(name)
 
 
+@pytest.mark.parametrize("name", ["\u0410da", "Ad\u03b1", "Team \u0410\u0434\u0430"])
+def test_a_name_that_mixes_alphabets_which_look_alike_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="letters, which look alike"):
+        tokens.display_name(name)
+
+
+@pytest.mark.parametrize("name", ["\u0410\u0434\u0430", "\u0386\u03b4\u03b1", "Team \u6771\u4eac", "Ada \u2665 2"])
+def test_a_name_in_one_alphabet_is_taken_with_what_looks_like_none_of_its_letters(name: str) -> None:
+    assert tokens.display_name(name) == name
+
+
 def test_names_that_read_the_same_share_a_key() -> None:
     keys = {tokens.name_key(name) for name in ("Ada Lovelace", "ADA  lovelace", "\uff21da Lovelace")}
     assert len(keys) == 1

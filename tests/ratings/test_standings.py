@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.ratings.fields import BOTS, added, matches, pair, single
 from tournament.results import Block
-from tournament.standings import Bound, Ladder, history, points_per_deal, rate
+from tournament.standings import Bound, Ladder, history, rate
 
 NAMES = tuple(f"bot-{i}:1" for i in range(BOTS))
 
@@ -151,23 +151,6 @@ def test_history_ends_with_the_ladder() -> None:
     assert len(rows) == 3
     assert rows[0] == rows[1]
     assert rows[2] == rate(NAMES[:3], [block for bucket in buckets for block in bucket]).rows
-
-
-def test_points_per_deal_come_with_a_bar_by_match() -> None:
-    played = [(30, 20), (22, 18), (41, 25), (15, 17)]
-    sums = (
-        len(played),
-        sum(p for p, _ in played),
-        sum(d for _, d in played),
-        sum(p * p for p, _ in played),
-        sum(p * d for p, d in played),
-        sum(d * d for _, d in played),
-    )
-    rate_, half = points_per_deal(*sums) or (0.0, 0.0)
-    assert rate_ == round(108 / 80, 4)
-    spread = sum((p - 1.35 * d) ** 2 for p, d in played) * 4 / 3
-    assert half == pytest.approx(3.182 * math.sqrt(spread) / 80, rel=1e-3)
-    assert points_per_deal(1, 30, 20, 900, 600, 400) is None
 
 
 def test_three_at_a_table_are_rated_by_their_triples() -> None:

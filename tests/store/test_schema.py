@@ -12,7 +12,7 @@ from sqlmodel import SQLModel
 from tests.store.play import migrated, play, started
 from tournament import store as store_module
 from tournament.store import Store
-from tournament.store_database import ENTRANT, GAME, MATCH, SOURCE, TOURNAMENT
+from tournament.store_tables import ENTRANT, GAME, MATCH, SOURCE, TOURNAMENT
 
 
 def test_the_migrations_make_exactly_the_tables_of_the_models(store: Store) -> None:

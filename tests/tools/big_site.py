@@ -29,8 +29,8 @@ from tournament.models import MatchState, TournamentState
 from tournament.results import pair_scores
 from tournament.rules import Limits, Rules
 from tournament.store import Store
-from tournament.store_database import ENTRANT, GAME, MATCH, TALLY, TOURNAMENT
 from tournament.store_record import numbers_text
+from tournament.store_tables import ENTRANT, GAME, MATCH, TALLY, TOURNAMENT
 from tournament.store_values import LeasedMatch
 
 if TYPE_CHECKING:

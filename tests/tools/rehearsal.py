@@ -22,9 +22,8 @@ from tests.people.people import contestant
 from tournament import contest
 from tournament.cli_common import house_entrants
 from tournament.cli_contest import forecast_text
-from tournament.contest import Plan
 from tournament.models import TournamentState
-from tournament.planning import duration_of
+from tournament.planning import Plan, duration_of
 from tournament.replay import Player
 from tournament.rules import Rules
 from tournament.source import BotSource
@@ -78,7 +77,7 @@ def rehearse(store: Store, given: argparse.Namespace) -> None:
     """Hands in, checks, starts, and watches until all is played."""
     rules = Rules.make("cutthroat", players=given.players)
     plan = Plan(("simple", "random"), duration_of(given.budget), given.jobs)
-    tournament = store.create(NewTournament("rehearsal", rules, 1, contest.new_secret(), plan=plan.to_dict()))
+    tournament = store.create(NewTournament("rehearsal", rules, 1, contest.new_secret(), plan=plan))
     began_s = time.monotonic()
     for number in range(given.bots):
         account, _ = contestant(store, f"Person {number}")

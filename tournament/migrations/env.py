@@ -3,8 +3,7 @@
 from alembic import context
 from sqlmodel import SQLModel
 
-import tournament.models_contest  # fills the metadata, for `alembic revision --autogenerate`
-import tournament.models_people  # noqa: F401
+import tournament.store_tables  # noqa: F401  # fills the metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=SQLModel.metadata, render_as_batch=True)

@@ -3,9 +3,6 @@
 from alembic import op
 from sqlmodel import SQLModel
 
-import tournament.models_contest  # fills the metadata
-import tournament.models_people  # noqa: F401
-
 revision = "first"
 down_revision = None
 
