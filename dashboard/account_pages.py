@@ -3,8 +3,7 @@
 import os
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Form, HTTPException, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Form, HTTPException, Request, Response
 
 from dashboard.auth import SubmitterDep, VisitorDep, token_page
 from dashboard.site import SiteDep

@@ -5,10 +5,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
-from starlette.responses import Response
 
 from dashboard import feed
 from dashboard.bot_pages import bot_page

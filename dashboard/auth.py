@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, Form, HTTPException, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 from starlette.datastructures import FormData
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 
 from dashboard.headers import SAFE_METHODS
 from dashboard.site import Site, SiteDep, whole_site

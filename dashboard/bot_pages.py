@@ -1,10 +1,10 @@
 """The page of a bot: its versions, its contracts, its decision times, its opponents and its faults."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
-from starlette.responses import HTMLResponse, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
 from dashboard import queries
 from dashboard.auth import sees_private
@@ -150,7 +150,7 @@ def _times(site: Site, contest: Contest, position: int) -> DecisionTimes | None:
 
 @router.get("/bots/{name}", name="bot")
 @router.get("/bots/{name}/v{version}", name="bot_version")
-def show_bot(request: Request, site: SiteDep, page: Annotated[BotPage, Depends(bot_page)]) -> HTMLResponse:
+def show_bot(request: Request, site: SiteDep, page: Annotated[BotPage, Depends(bot_page)]) -> Response:
     """Show a version of a bot, by default the newest."""
     refused = _refused(site, request, page.bot.name)
     return site.renderer.html(request, "bot.html", refused=refused, **values_of(page))
@@ -168,11 +168,9 @@ def _refused(site: Site, request: Request, name: str) -> SubmissionInfo | None:
 @router.get("/bots/{name}/opponents.csv", name="bot_opponents_csv")
 def opponents_csv(page: Annotated[BotPage, Depends(bot_page)]) -> Response:
     """Give what a bot took from each opponent as CSV."""
-    rows = (
-        (row.bot.name, row.bot.version, row.cell.matches, row.cell.share, row.cell.low, row.cell.high)
-        for row in page.opponents
-    )
-    return csv_file("opponents.csv", ("bot", "version", "matches", "share", "low", "high"), rows)
+    columns = attrgetter("bot.name", "bot.version", "cell.matches", "cell.share", "cell.low", "cell.high")
+    header = ("bot", "version", "matches", "share", "low", "high")
+    return csv_file("opponents.csv", header, map(columns, page.opponents))
 
 
 def bot_faults(
@@ -195,7 +193,7 @@ FaultsDep = Annotated[dict[str, Any], Depends(bot_faults)]
 
 
 @router.get("/bots/{name}/faults", name="bot_faults")
-def show_faults(request: Request, site: SiteDep, found: FaultsDep) -> HTMLResponse:
+def show_faults(request: Request, site: SiteDep, found: FaultsDep) -> Response:
     """Show the faults of a bot; tracebacks and logs only to who may see them."""
     return site.renderer.html(request, "faults.html", **found)
 

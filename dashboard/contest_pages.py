@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, HTTPException, Request, Response
 from pydantic import AfterValidator, BaseModel, Field
-from starlette.responses import Response
 
 from dashboard.auth import OrganiserDep
 from dashboard.kit import house_names

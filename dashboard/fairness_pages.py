@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, cast
 
-from fastapi import APIRouter, HTTPException, Request
-from starlette.responses import FileResponse, Response
+from fastapi import APIRouter, HTTPException, Request, Response
+from starlette.responses import FileResponse
 
 from dashboard.field import Field, field_of
 from dashboard.match_pages import VoidLine

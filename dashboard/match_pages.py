@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, BeforeValidator, Field
-from starlette.responses import Response
 
 from dashboard.recorded import load_games, match_id, seating_names
 from dashboard.replay_steps import Document

@@ -1,13 +1,13 @@
 """The organiser's page about people: join links, accounts, settings of the site, the queue of checks, the audit log."""
 
 import os
-from dataclasses import asdict, fields, replace
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated
 
 import segno
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, HTTPException, Request, Response
 from markupsafe import Markup
-from starlette.responses import Response
+from pydantic import BaseModel
 
 from dashboard.auth import OrganiserDep
 from dashboard.problems import typed
@@ -129,21 +129,23 @@ def disable_bot(site: SiteDep, visitor: OrganiserDep, name: str, reason: Annotat
     return site.renderer.lead_to("people")
 
 
+class OptionsForm(BaseModel):
+    """The settings of the site; a box that is not ticked is not sent."""
+
+    public: bool = False
+    frozen: bool = False
+    uploads_per_hour: int
+    bots: int
+    source_bytes: int
+    check_cpu_s_per_day: int
+    waiting: int
+
+
 @router.post("/admin/options", name="set_options")
-async def set_options(request: Request, site: SiteDep, visitor: OrganiserDep) -> Response:
+def set_options(site: SiteDep, visitor: OrganiserDep, form: Annotated[OptionsForm, Form()]) -> Response:
     """Change the settings of the site."""
-    form = await request.form()
-    given: dict[str, Any] = {}
-    for each in fields(SiteOptions):
-        text = str(form.get(each.name, ""))
-        if isinstance(each.default, bool):
-            given[each.name] = text == "on"
-        elif text.isascii() and text.isdecimal() and len(text) < 12:
-            given[each.name] = int(text)
-        else:
-            raise HTTPException(422, f"{each.name} is {text[:20]!r}: expected a whole number.")
     with typed():
-        options = replace(SiteOptions(), **given)
+        options = SiteOptions(**form.model_dump())
     site.store.set_options(options, by=visitor.account_id)
     return site.renderer.lead_to("people")
 

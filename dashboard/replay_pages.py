@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse
 
 from dashboard.auth import signed_in
 from dashboard.recorded import LoadedGame, load_games, seating_names

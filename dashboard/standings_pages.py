@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
-from starlette.responses import Response
+from fastapi import APIRouter, Depends, Response
 
 from dashboard import queries
 from dashboard.field import Field, StandingRow, anchor_of, cell_of, checkpoint_step, field_of

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse
 
 from dashboard.auth import SubmitterDep, VisitorDep
 from dashboard.kit import house_names, kit_zip

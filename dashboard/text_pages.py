@@ -5,10 +5,9 @@ from dataclasses import fields
 from importlib import resources
 from itertools import count
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from markdown_it import MarkdownIt
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
 
 from dashboard.api import api_document
 from dashboard.site import SiteDep
@@ -46,7 +45,7 @@ def _table(number: int) -> str:
 
 
 @router.get("/help", name="help")
-def show_help(request: Request, site: SiteDep) -> HTMLResponse:
+def show_help(request: Request, site: SiteDep) -> Response:
     """Show keys, words and how to read the numbers."""
     return site.renderer.html(request, "help.html")
 
@@ -54,7 +53,7 @@ def show_help(request: Request, site: SiteDep) -> HTMLResponse:
 @router.get("/rules", name="rules")
 def show_rules(
     request: Request, site: SiteDep, tournament: int | None = None, game: GameName | None = None
-) -> HTMLResponse:
+) -> Response:
     """Show the rules as a tournament plays them, by default the newest; or a game with its defaults."""
     newest = site.store.tournaments(limit=1) if tournament is None and game is None else []
     ref, rules = None, Rules.make(game or GameName.CUTTHROAT)
@@ -67,7 +66,7 @@ def show_rules(
 
 
 @router.get("/guide", name="guide")
-def show_guide(request: Request, site: SiteDep) -> HTMLResponse:
+def show_guide(request: Request, site: SiteDep) -> Response:
     """Show the guide for those who write bots, out of the installed package."""
     file = resources.files("bots").joinpath("README.md")
     text = file.read_text("utf-8") if file.is_file() else "# Guide\n\nThe guide is not installed."
@@ -75,7 +74,7 @@ def show_guide(request: Request, site: SiteDep) -> HTMLResponse:
 
 
 @router.get("/api", name="api_page")
-def show_api(request: Request, site: SiteDep) -> HTMLResponse:
+def show_api(request: Request, site: SiteDep) -> Response:
     """Show every operation of the API as its OpenAPI document describes it, readable without script."""
     base = str(request.base_url).rstrip("/")
     return site.renderer.html(request, "api.html", paths=api_document(request)["paths"], base=base)

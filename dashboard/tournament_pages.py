@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request, Response
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
 
 from dashboard.field import Field, field_of
 from dashboard.match_pages import MatchRow, match_row, taken
@@ -84,7 +83,7 @@ def newest_upset(contest: Contest, field: Field, latest: Sequence[MatchInfo]) ->
 
 
 @router.get("/", name="overview")
-def show_overview(request: Request, site: SiteDep) -> HTMLResponse:
+def show_overview(request: Request, site: SiteDep) -> Response:
     """Show the newest tournament, if there is one, and the ways to everything else."""
     try:
         contest = site.contest(None)
@@ -104,7 +103,7 @@ def show_overview(request: Request, site: SiteDep) -> HTMLResponse:
 
 
 @router.get("/tournaments/{tournament_id}/screen", name="screen")
-def show_screen(request: Request, site: SiteDep, contest: ContestDep) -> HTMLResponse:
+def show_screen(request: Request, site: SiteDep, contest: ContestDep) -> Response:
     """Show the big screen of a tournament, read from ten metres, with a replay of the newest match."""
     last_event = site.store.last_event(contest.info.id)
     field = field_of(site, contest)
@@ -136,7 +135,7 @@ def _first_game(request: Request, site: Site, contest: Contest, match: MatchInfo
 
 
 @router.get("/tournaments/{tournament_id}", name="tournament")
-def show_tournament(request: Request, site: SiteDep, contest: ContestDep, part: bool = False) -> HTMLResponse:
+def show_tournament(request: Request, site: SiteDep, contest: ContestDep, part: bool = False) -> Response:
     """Show a tournament, or only the part of the page that moves."""
     about = contest.info
     last_event = site.store.last_event(about.id)  # read first: what happens meanwhile is told again, not lost

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from dashboard.charts import interval_scale, rating_chart
 from tournament.people import Identity
