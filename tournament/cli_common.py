@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import logging
 import os
 import secrets
 import sys
@@ -32,6 +33,8 @@ from workers.sandbox.plain import PlainSandbox
 if TYPE_CHECKING:
     from tournament.store import Store
     from tournament.store_values import NewEntrant
+
+logger = logging.getLogger(__name__)
 
 BOTS: Final = "Bots"
 TOURNAMENTS: Final = "Tournaments"
@@ -110,17 +113,27 @@ def refusals() -> Iterator[None]:
         raise Refused(str(error)) from None
 
 
-_RULES_OPTIONS: Final[dict[str, tuple[Any, str]]] = {
-    "game": (GameName, "Which game is played (default: cutthroat)."),
-    "players": (int, "Seats at the table in Cutthroat: 2 or 3 (default: 3, or 2 where only two bots meet)."),
-    "bidder_takes": (int, "Undealt cards that the bidder takes in Wisconsin: 0 to 3 (default 3)."),
-    "high": (High, "Who gets High: the player of the ace of trumps, or of the highest trump played."),
-    "win": (Win, "When a side wins; docs/rules.md, part 4."),
-    "cap_defenders": (bool, "Wisconsin: points of defenders do not count beyond the target."),
-    "target": (int, "Points to play to: 11 in Cutthroat, 15 in Wisconsin."),
-    "deal_limit": (int, "Deals after which a game ends without a winner (default 100)."),
-    "redeal_limit": (int, "Thrown-in deals in a row after which a game ends (default 100)."),
+def _rules_option(kind: type, text: str, *flags: str) -> Any:
+    option = typer.Option(*flags, help=text, rich_help_panel="Rules", show_default=False)
+    return Annotated[kind | None, option]
+
+
+_RULES_OPTIONS: Final = {
+    "game": _rules_option(GameName, "Which game is played (default: cutthroat)."),
+    "players": _rules_option(
+        int, "Seats at the table in Cutthroat: 2 or 3 (default: 3, or 2 where only two bots meet)."
+    ),
+    "bidder_takes": _rules_option(int, "Undealt cards that the bidder takes in Wisconsin: 0 to 3 (default 3)."),
+    "high": _rules_option(High, "Who gets High: the player of the ace of trumps, or of the highest trump played."),
+    "win": _rules_option(Win, "When a side wins; docs/rules.md, part 4."),
+    "cap_defenders": _rules_option(
+        bool, "Wisconsin: points of defenders do not count beyond the target.", "--cap-defenders"
+    ),
+    "target": _rules_option(int, "Points to play to: 11 in Cutthroat, 15 in Wisconsin."),
+    "deal_limit": _rules_option(int, "Deals after which a game ends without a winner (default 100)."),
+    "redeal_limit": _rules_option(int, "Thrown-in deals in a row after which a game ends (default 100)."),
 }
+
 
 Db = Annotated[str | None, typer.Option(help="Database: an SQLite file or a PostgreSQL address.", show_default=False)]
 Demands = Annotated[
@@ -175,12 +188,10 @@ def with_rules(command: Callable[..., None]) -> Callable[..., None]:
 
     signature = inspect.signature(command, eval_str=True)
     own = [parameter for parameter in signature.parameters.values() if parameter.name != "options"]
-    added = []
-    for name, (kind, text) in _RULES_OPTIONS.items():
-        flag = "--cap-defenders" if kind is bool else f"--{name.replace('_', '-')}"
-        option = typer.Option(flag, help=text, rich_help_panel="Rules", show_default=False)
-        annotation = Annotated[kind | None, option]  # type: ignore[valid-type]  # a type made while running
-        added.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in _RULES_OPTIONS.items()
+    ]
     wrapper.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
     return wrapper
@@ -283,7 +294,7 @@ def opened(db: str | None, *, wait_s: float = 0.0) -> Iterator[Store]:
                 store.wait_until_ready(0)
             except OperationalError as error:
                 reason = " ".join(str(error.orig).split())
-                notes.print(f"The database does not answer; waiting for it, {wait_s:.0f} s at most: {reason}")
+                logger.warning("the database does not answer; waiting for it, %.0f s at most: %s", wait_s, reason)
                 store.wait_until_ready(wait_s)
         store.migrate()
         with refusals():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,11 +22,12 @@ from tournament.cli_common import (
     secret_of,
     with_rules,
 )
-from tournament.cli_local import Players
+from tournament.cli_local import executor_here, expected_s
 from tournament.results import FaultReport, MatchResult, pair_scores
 from tournament.rules import Limits, Rules
 from tournament.wire import MatchTask
 from tournament.wording import counted, duration
+from workers.local import LocalExecutor
 from workers.sandbox.faults import SandboxFailure
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def compare(
     cap = cap or CAP_FACTOR * longest
     comparison = Comparison(test, plan.top, cap, stretch=plan.stretch)
     jobs = jobs or core_count()
-    with closing(Players(jobs, own=True)) as players:
-        per_match_s = players.expected_s(found, rules) * plan.games_per_match / jobs
+    with executor_here(jobs, own=True) as executor:
+        per_match_s = expected_s(executor, found, rules) * plan.games_per_match / jobs
         notes.print(
             f"{rules.mode}: about {counted(expected, 'match')}, {duration(expected * per_match_s)} with "
             f"{counted(jobs, 'job')}; at most {counted(cap, 'match')}."
         )
         try:
-            faults = _play(plan, comparison, players)
+            faults = _play(plan, comparison, executor)
         except KeyboardInterrupt:
             out.print(comparison.line())
             raise
@@ -152,12 +152,12 @@ class _Plan:
         return points[self.new.text] if self.new.text in points else self._half_points - points[self.old.text]
 
 
-def _play(plan: _Plan, comparison: Comparison, players: Players) -> dict[str, list[FaultReport]]:
+def _play(plan: _Plan, comparison: Comparison, executor: LocalExecutor) -> dict[str, list[FaultReport]]:
     waiting: dict[int, list[tuple[MatchTask, MatchResult]]] = defaultdict(list)
     faults: dict[str, list[FaultReport]] = defaultdict(list)
     tasks = (task for number in range(1, comparison.cap + 1) for task in plan.tasks(number))
     told = 0
-    for task, ended in players.executor().play(tasks, plan.sources):
+    for task, ended in executor.play(tasks, plan.sources):
         if not isinstance(ended, MatchResult):
             raise SandboxFailure(f"match {ended.match_id}: {ended.reason}")
         for game in ended.games:

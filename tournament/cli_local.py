@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
@@ -33,69 +33,51 @@ EXPECTED_DEALS: Final = 12
 """Deals of a game between bots that bid with sense, for the estimate before a run."""
 
 
-class Players:
-    """The executor of a command, made when it is needed."""
+@contextmanager
+def executor_here(jobs: int, *, own: bool) -> Iterator[LocalExecutor]:
+    """Gives an executor that plays in the sandbox or, where there is none and bots are one's own, says so and does not.
 
-    def __init__(self, jobs: int, *, own: bool) -> None:
-        """Starts nothing yet.
+    Args:
+        jobs: how many matches are played side by side.
+        own: whether all bots are the house's or files of one's own.
 
-        Args:
-            jobs: how many matches are played side by side.
-            own: whether all bots are the house's or files of one's own: where there is no sandbox, these are played
-                in plain child processes, and no others.
-        """
-        self.jobs = jobs
-        self._own = own
-        self._executor: LocalExecutor | None = None
-
-    def executor(self) -> LocalExecutor:
-        """Returns the executor, which is started if it is not yet.
-
-        Raises:
-            Refused: there is no sandbox here, and there are bots of others.
-        """
-        if self._executor is None:
-            self._executor = LocalExecutor(self.jobs)
-            try:
-                self._executor.wait_ready()
-            except SandboxRefused as failure:
-                self.close()
-                if not self._own:
-                    raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
-                say_plain(str(failure))
-                self._executor = LocalExecutor(self.jobs, plain=True)
-        return self._executor
-
-    def close(self) -> None:
-        """Ends the executor."""
-        if self._executor is not None:
-            self._executor.close()
-            self._executor = None
-
-    def expected_s(self, found: list[LocalBot], rules: Rules) -> float:
-        """Returns about how long a game takes, from a few deals of each bot against itself."""
-        probe = replace(rules, deal_limit=PROBE_DEALS)
-        tasks = [
-            MatchTask.of(
-                "probe", seeds.match_key(probe, [bot.text], 1), probe, Limits(), (bot.player,), match_id=number
-            )
-            for number, bot in enumerate(found)
-        ]
-        played = self.executor().play(tasks, {bot.source.sha256: bot.source for bot in found})
-        seconds = [
-            ended.play_s / max(1, ended.games[0].deals) if isinstance(ended, MatchResult) else 0.0
-            for _, ended in played
-        ]
-        return EXPECTED_DEALS * sum(seconds) / len(seconds)
+    Raises:
+        Refused: there is no sandbox here, and there are bots of others.
+    """
+    executor = LocalExecutor(jobs)
+    try:
+        executor.wait_ready()
+    except SandboxRefused as failure:
+        executor.close()
+        if not own:
+            raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
+        say_plain(str(failure))
+        executor = LocalExecutor(jobs, plain=True)
+    with closing(executor):
+        yield executor
 
 
-def play_queued(store: Store, tournament_id: int, players: Players, again: str) -> None:
+def expected_s(executor: LocalExecutor, found: list[LocalBot], rules: Rules) -> float:
+    """Returns about how long a game takes, from a few deals of each bot against itself."""
+    probe = replace(rules, deal_limit=PROBE_DEALS)
+    tasks = [
+        MatchTask.of("probe", seeds.match_key(probe, [bot.text], 1), probe, Limits(), (bot.player,), match_id=number)
+        for number, bot in enumerate(found)
+    ]
+    played = executor.play(tasks, {bot.source.sha256: bot.source for bot in found})
+    seconds = [
+        ended.play_s / max(1, ended.games[0].deals) if isinstance(ended, MatchResult) else 0.0 for _, ended in played
+    ]
+    return EXPECTED_DEALS * sum(seconds) / len(seconds)
+
+
+def play_queued(store: Store, tournament_id: int, executor: LocalExecutor, again: str) -> None:
     """Plays a tournament to its end, or shows the progress of whoever holds the database's lock.
 
     Args:
         store: where its matches are queued.
         tournament_id: which.
-        players: who plays them.
+        executor: plays them.
         again: the command that plays on after an interrupt.
 
     Raises:
@@ -111,16 +93,15 @@ def play_queued(store: Store, tournament_id: int, players: Players, again: str) 
                 progress.refresh()
                 time.sleep(WATCH_S)
         with _noted_interrupts() as interrupts:
-            _play(store, tournament_id, players, progress, interrupts)
+            _play(LocalRun(store, executor, tournament_id), store, tournament_id, progress, interrupts)
         if interrupts:
             notes.print(f"Stopped; no finished match is lost. Play on with: {again}")
             raise KeyboardInterrupt
 
 
-def _play(store: Store, tournament_id: int, players: Players, progress: _Progress, interrupts: Sequence[int]) -> None:
+def _play(run: LocalRun, store: Store, tournament_id: int, progress: _Progress, interrupts: Sequence[int]) -> None:
     """Plays what is queued, until nothing is left or there is an interrupt."""
     waited = False
-    run = LocalRun(store, players.executor(), tournament_id)
     while not interrupts:
         played = run.step(1.0)
         progress.add(played)

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,12 +36,12 @@ from tournament.cli_common import (
     with_rules,
     without_password,
 )
-from tournament.cli_local import Players, play_queued, write_replays
+from tournament.cli_local import executor_here, expected_s, play_queued, write_replays
 from tournament.environment import demanding, environment, missing
 from tournament.models import TournamentState
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.rules import Rules
-from tournament.schedule import Entry, schedule
+from tournament.schedule import Entry, games_per_match, schedule
 from tournament.store import Store
 from tournament.store_cluster import Active
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
@@ -112,13 +111,13 @@ def _run(
         match_count = sum(1 for _ in schedule(rules, sorted(entries, key=lambda each: each.text), rounds, secret))
         demanded = demanding(demands)
     _make_folder(replays)
-    games = match_count * len(seeds.seatings(rules, min(len(found), rules.side_count)))
+    games = match_count * games_per_match(rules, len(found))
     jobs = jobs or core_count()
-    with opened(db) as store, closing(Players(jobs, own=True)) as players:
-        layers = players.executor().layers or frozenset()
+    with opened(db) as store, executor_here(jobs, own=True) as executor:
+        layers = executor.layers or frozenset()
         if lacking := missing(demanded, layers):
             raise Refused(f"this tournament is not played here: {lacking} (tournament doctor says what to do)")
-        seconds = players.expected_s(found, rules) * games / jobs
+        seconds = expected_s(executor, found, rules) * games / jobs
         notes.print(
             f"{rules.mode}: {counted(match_count, 'match')}, {counted(games, 'game')}, about {duration(seconds)} with "
             f"{counted(jobs, 'job')}."
@@ -133,7 +132,7 @@ def _run(
         ]
         tournament_id = store.create_running(new, entrants)
         notes.print(f"Tournament {tournament_id}; commitment to the secret {seeds.commitment(secret)}")
-        play_queued(store, tournament_id, players, resume_command(tournament_id, db, replays))
+        play_queued(store, tournament_id, executor, resume_command(tournament_id, db, replays))
         _say_end(store, tournament_id, replays, as_json=as_json)
 
 
@@ -154,8 +153,8 @@ def resume(
             if info.state is TournamentState.PAUSED:
                 store.set_state(info.id, TournamentState.RUNNING)
             own = all(each.owner < FIRST_ACCOUNT for each in store.entrants(info.id))
-            with closing(Players(jobs or core_count(), own=own)) as players:
-                play_queued(store, info.id, players, resume_command(info.id, db, replays))
+            with executor_here(jobs or core_count(), own=own) as executor:
+                play_queued(store, info.id, executor, resume_command(info.id, db, replays))
         else:
             notes.print(f"Tournament {info.id} is {info.state}: nothing is queued.")
         _say_end(store, info.id, replays, as_json=json)

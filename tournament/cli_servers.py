@@ -8,8 +8,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -90,7 +90,8 @@ def serve(
         if sys.platform != "linux" and not web_only:
             notes.print("Matches are played on Linux only: this shows what is there and plays nothing.")
         elif store.path is not None and not web_only:
-            arguments = (store.path, lambda: LocalExecutor(jobs or core_count()), stop, [_checks(store), _clock(store)])
+            beside = [partial(_check, store), partial(_watch_clock, store)]
+            arguments = (store.path, lambda: LocalExecutor(jobs or core_count()), stop, beside)
             player = threading.Thread(target=play_while, args=arguments, name="play")
             player.start()
         # The site's server raises the signal again that ended it: then what plays is to be stopped in good order.
@@ -110,26 +111,22 @@ def serve(
                 player.join()
 
 
-def _checks(store: Store) -> Callable[[threading.Event], None]:
-    """Returns what checks the bots that are handed in, until told to stop."""
+def _check(store: Store, stop: threading.Event) -> None:
+    """Checks the bots that are handed in until told to stop."""
     from workers.checker import Checker, ChildJudge
 
     house = house_bot("simple")
-    return lambda stop: Checker(store, (house.player, house.source), ChildJudge(stop)).run(stop)
+    Checker(store, (house.player, house.source), ChildJudge(stop)).run(stop)
 
 
-def _clock(store: Store) -> Callable[[threading.Event], None]:
-    """Returns what opens and closes entries and begins practice rounds, until told to stop."""
-
-    def watch(stop: threading.Event) -> None:
-        while not stop.wait(CLOCK_S):
-            try:
-                for line in contest.tick(store, store.now(), house_entrants):
-                    logger.info("%s", line)
-            except SQLAlchemyError:  # a database that is away for a while must not end this for good
-                logger.warning("the clock of the contests finds no database")
-
-    return watch
+def _watch_clock(store: Store, stop: threading.Event) -> None:
+    """Opens and closes entries and begins practice rounds until told to stop."""
+    while not stop.wait(CLOCK_S):
+        try:
+            for line in contest.tick(store, store.now(), house_entrants):
+                logger.info("%s", line)
+        except SQLAlchemyError:  # a database that is away for a while must not end this for good
+            logger.warning("the clock of the contests finds no database")
 
 
 def make_site(store: Store) -> FastAPI:
@@ -180,8 +177,8 @@ def coordinator(
         loop = RecorderLoop(recorder_connection(broker), recorder, stop)
         threads = [
             threading.Thread(target=loop.run_until_stopped, name="recorder"),
-            threading.Thread(target=_checks(store), args=(stop,), name="checks"),
-            threading.Thread(target=_clock(store), args=(stop,), name="clock"),
+            threading.Thread(target=_check, args=(store, stop), name="checks"),
+            threading.Thread(target=_watch_clock, args=(store, stop), name="clock"),
             threading.Thread(target=watch_repeats, args=(store, stop), name="repeats"),
         ]
         for thread in threads:

@@ -95,5 +95,5 @@ def _numbered(
 
 
 def games_per_match(rules: Rules, entrant_count: int) -> int:
-    """Returns how many games a match has: one for each seating."""
-    return len(seeds.seatings(rules, entrant_count))
+    """Returns how many games each match of so many entrants has: one for each seating."""
+    return len(seeds.seatings(rules, min(entrant_count, rules.side_count)))

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tournament import seeds
 from tournament.game import FaultKind
@@ -69,8 +69,13 @@ class Stopped(Exception):
     """The program ends; what was being checked is checked after its next start."""
 
 
-class Judge(Protocol):
-    """What checks and plays: a child process, or a test's own."""
+class ChildJudge:
+    """The child process, started when it is needed and again when it died."""
+
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        """Starts nothing yet; `stop` ends what is being carried out."""
+        self._stop = stop or threading.Event()
+        self._child: Child | None = None
 
     def ask(
         self, order: Mapping[str, Any], sources: Iterable[BotSource], limit_s: float, told: Callable[[str], None]
@@ -89,23 +94,6 @@ class Judge(Protocol):
         Raises:
             Stopped: the program is to end.
         """
-
-    def close(self) -> None:
-        """Ends the process."""
-
-
-class ChildJudge:
-    """The child process, started when it is needed and again when it died."""
-
-    def __init__(self, stop: threading.Event | None = None) -> None:
-        """Starts nothing yet; `stop` ends what is being carried out."""
-        self._stop = stop or threading.Event()
-        self._child: Child | None = None
-
-    def ask(
-        self, order: Mapping[str, Any], sources: Iterable[BotSource], limit_s: float, told: Callable[[str], None]
-    ) -> dict[str, Any]:
-        """Has an order carried out."""
         if self._child is None:
             cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [None]
             self._child = Child(cores[-1])
@@ -145,7 +133,7 @@ class Checker:
         self,
         store: Store,
         opponent: tuple[Player, BotSource],
-        judge: Judge,
+        judge: ChildJudge,
         secret: Callable[[], str] = lambda: secrets.token_hex(32),
     ) -> None:
         """Takes back what an earlier checker of an SQLite file left.

@@ -41,7 +41,7 @@ def done(**more: Any) -> dict[str, Any]:
     return {"done": {**plain, "deal_cpu_s": None, "cpu_s": 0.05, "documents": [], **more}, "took_s": 0.1}
 
 
-class FakeJudge:
+class FakeJudge(ChildJudge):
     """Gives the answers it was made with, in order; keeps the orders."""
 
     def __init__(self, *answers: dict[str, Any]) -> None:
@@ -50,8 +50,9 @@ class FakeJudge:
         self.closed = False
 
     def ask(
-        self, order: Mapping[str, Any], sources: Iterable[BotSource], _limit_s: float, told: Callable[[str], None]
+        self, order: Mapping[str, Any], sources: Iterable[BotSource], limit_s: float, told: Callable[[str], None]
     ) -> dict[str, Any]:
+        del limit_s
         self.orders.append(order)
         self.sources = list(sources)
         told("loads")

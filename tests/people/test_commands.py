@@ -20,8 +20,7 @@ from tests.people.people import RANDOM, accept, organiser
 from tests.people.test_checker import BOTS, opponent
 from tests.servers.finder import free_port
 from tournament import remote
-from tournament.cli import make_app
-from tournament.cli import line_of
+from tournament.cli import line_of, make_app
 from tournament.cli_servers import _say_address
 from tournament.intake import check_upload
 from tournament.models_people import InviteKind

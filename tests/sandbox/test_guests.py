@@ -466,8 +466,8 @@ def test_a_server_that_cannot_start_says_why() -> None:
 
 
 def test_missing_layers_are_told_in_a_line_each() -> None:
-    assert Confinement(landlock_abi=4, own_uid=True).gaps == ()
-    assert [line.split()[0] for line in Confinement().gaps] == ["the", "bots"]
+    assert Confinement(landlock_abi=4, own_uid=True).missing == {}
+    assert [line.split()[0] for line in Confinement().missing.values()] == ["the", "bots"]
     assert Confinement(landlock_abi=4).layers == {"landlock"}
     names = [check.name for check in doctor(numpy=False)]
     assert names == ["sandbox", "landlock", "own-uid", "modules"]

@@ -29,7 +29,7 @@ def doctor(**options: Any) -> list[Check]:
     held = {"landlock": f"ABI {found.landlock_abi}", "own-uid": "a user of its own for every seat"}
     return [
         Check("sandbox", True, "seccomp, no new privileges, no capabilities and resource limits hold"),
-        *(Check(name, gap is None, gap or held[name]) for name, gap in found.optional.items()),
+        *(Check(name, name not in found.missing, found.missing.get(name, text)) for name, text in held.items()),
         Check("modules", True, f"bots can import {len(found.modules)} modules"),
     ]
 

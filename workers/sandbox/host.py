@@ -17,7 +17,6 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from tournament import compiled
@@ -35,6 +34,9 @@ TICK_S: Final = 0.020
 
 GUESTS_PER_SERVER: Final = 2_000
 """A fork server is replaced now and then: all its guests share one layout of memory."""
+
+OPTIONAL_LAYERS: Final = ("landlock", "own-uid")
+"""Used where the kernel and the rights allow."""
 
 _logger = logging.getLogger(__name__)
 _STALL_TICKS: Final = 5
@@ -69,25 +71,24 @@ class Confinement:
     idle_bytes: int = 0
 
     @property
+    def missing(self) -> dict[str, str]:
+        """The optional layers that do not hold, and of each in one line what that means."""
+        found = {}
+        if not self.landlock_abi:
+            found["landlock"] = (
+                "the kernel has no Landlock (5.13 or newer, switched on): seccomp alone keeps bots from files"
+            )
+        if not self.own_uid:
+            found["own-uid"] = (
+                "bots run as the worker's own user: start the worker as root with SETUID, SETGID and KILL "
+                "for a user of its own for every seat"
+            )
+        return found
+
+    @property
     def layers(self) -> frozenset[str]:
-        """The names of the optional layers that hold: `landlock`, `own-uid`; what a tournament may demand."""
-        held = {"landlock": self.landlock_abi > 0, "own-uid": self.own_uid}
-        return frozenset(name for name, holds in held.items() if holds)
-
-    @property
-    def optional(self) -> dict[str, str | None]:
-        """What is missing of each optional layer, in one line, or None where it holds."""
-        lines = {
-            "landlock": "the kernel has no Landlock (5.13 or newer, switched on): seccomp alone keeps bots from files",
-            "own-uid": "bots run as the worker's own user: start the worker as root with SETUID, SETGID and KILL "
-            "for a user of its own for every seat",
-        }
-        return {name: None if name in self.layers else line for name, line in lines.items()}
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """One line for each optional layer that is missing; for the log and the tournament's page."""
-        return tuple(line for line in self.optional.values() if line)
+        """The names of the optional layers that hold: what a tournament may demand."""
+        return frozenset(OPTIONAL_LAYERS) - self.missing.keys()
 
 
 class Sandbox:
@@ -133,9 +134,7 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self) -> Self:
@@ -156,8 +155,8 @@ class Sandbox:
         except BaseException:
             self._shut_down()
             raise
-        for gap in self.confinement.gaps:
-            _logger.info("a layer of the sandbox is missing: %s", gap)
+        for line in self.confinement.missing.values():
+            _logger.info("a layer of the sandbox is missing: %s", line)
         self._stopped = False
         self._watcher = threading.Thread(target=self._watch, name="sandbox-watch", daemon=True)
         self._watcher.start()
