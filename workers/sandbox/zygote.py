@@ -37,6 +37,7 @@ REAPED: Final = Struct("<ciddQ")
 NOT_LOCKED_STATUS: Final = 99
 _CONTROL_FD: Final = 20
 _MANY_SETTINGS: Final = 64
+_filling: Final[list[bytes]] = []
 
 
 def main(argv: list[str]) -> None:
@@ -62,6 +63,7 @@ def main(argv: list[str]) -> None:
     gc.set_threshold(10_000, 10, 10)
     gc.disable()
     gc.collect()
+    _fill_holes()
     gc.freeze()
     base_bytes = address_space_bytes()
     facts: dict[str, Any] = {"pid": os.getpid(), "landlock_abi": lockdown.landlock_abi, "modules": modules}
@@ -71,6 +73,17 @@ def main(argv: list[str]) -> None:
     except (BrokenPipeError, ConnectionResetError):
         # The host is gone. Our death is the guests' death.
         os._exit(0)
+
+
+def _fill_holes() -> None:
+    """Takes the free places between the objects that there are, for ever.
+
+    What a guest makes then lies together on new pages, instead of on copies of all pages that had a place free: a tenth
+    less memory for each.
+    """
+    small = [size for size in range(48, 513, 16) for _ in range(150)]  # one size a pool of Python's
+    large = [size for size in range(544, 4_800, 64) for _ in range(5)]  # the C library's
+    _filling.extend(bytes(size - b"".__sizeof__()) for size in (*small, *large))
 
 
 def _serve(control: socket.socket, lockdown: Lockdown, base_bytes: int, console: guest.BoundedLog) -> NoReturn:
