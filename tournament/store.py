@@ -170,13 +170,13 @@ class Store(Queue, FigureReads, People, Contests):
             update(ENTRANT)
             .where(ENTRANT.c.tournament_id == tournament_id, ENTRANT.c.position == position)
             .values(disqualified=reason)
-            .returning(ENTRANT.c.position)
+            .returning(ENTRANT.c.name, ENTRANT.c.version)
         )
         with self.write() as connection:
             lock_tournament(connection, tournament_id)
-            found(connection, change, f"no entrant {position} in tournament {tournament_id}")
+            row = found(connection, change, f"no entrant {position} in tournament {tournament_id}")
             act = "re-instate" if reason is None else "disqualify"
-            note(connection, by, act, f"tournament {tournament_id} entrant {position}", reason or "")
+            note(connection, by, act, f"tournament {tournament_id} bot {row.name}:{row.version}", reason or "")
 
     # Workers -----------------------------------------------------------------------------------------------------
 

@@ -112,6 +112,7 @@ def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: 
     assert mine.post("/admin/contests/1/open").status_code == 303
     assert "Entries of Cup close 1970-01-02 12:00 CET, in 34 h 43 min." in nobody(app).get("/").text
     page = mine.get("/admin/contests/1").text
+    assert info.commitment in page
     assert "2 bots would enter now" in page
     assert "matches" in page
     assert mine.post("/admin/contests/1/plan", rounds="7", house=["simple", "random"]).status_code == 303
@@ -142,6 +143,8 @@ def test_an_organiser_makes_plans_and_starts_a_tournament_in_the_browser(store: 
     acts = [line.act for line in reversed(store.audit_log()) if line.account_id == account]
     expected = ["make", "open", "change plan", "start", "paused", "running", "disqualify", "void", "void", "announce"]
     assert acts[-11:] == [*expected, "take back"]
+    (gone,) = (line.subject for line in store.audit_log() if line.act == "disqualify")
+    assert gone == "tournament 1 bot simple:1"
 
 
 def test_who_has_an_extension_is_told_how_long_and_nobody_else_is(store: Store, app: FastAPI) -> None:

@@ -204,7 +204,7 @@ def test_a_site_that_is_not_public_shows_strangers_the_way_in_and_nothing_else(s
     stranger = nobody(app)
     assert stranger.get("/standings").status_code != 303
     store.set_options(SiteOptions(public=False), by=None)
-    for path in ("/", "/standings", "/tournaments", "/guide", "/kit.zip", "/api"):
+    for path in ("/", "/standings", "/tournaments", "/guide", "/kit.zip", "/api", "/openapi.json"):
         assert stranger.get(path).headers["location"].startswith("/sign-in?next=")
     for path in ("/api/v1/tournaments", "/api/v1/me", "/api/v1/standings"):
         assert stranger.get(path).status_code == 401

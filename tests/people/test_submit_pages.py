@@ -93,6 +93,14 @@ def test_a_form_with_an_error_says_it_on_top_and_keeps_what_was_typed(store: Sto
     assert (house.status_code, "house bot" in house.text) == (409, True)
 
 
+def test_a_text_too_long_to_be_pasted_is_told_to_come_as_a_file(store: Store, app: FastAPI) -> None:
+    _, token = contestant(store)
+    visitor = browser(app, token)
+    form = {"csrf": visitor.csrf, "bot": "fox", "code": "#" * ((1 << 20) + 1)}
+    answer = visitor.client.post("/submit", data=form, files={"file": ("", b"")})
+    assert (answer.status_code, "hand in longer text as a file" in answer.text) == (413, True)
+
+
 def test_an_upload_that_is_refused_has_a_page_with_every_reason(store: Store, app: FastAPI) -> None:
     _, token = contestant(store)
     visitor = browser(app, token)
