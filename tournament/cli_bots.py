@@ -28,6 +28,7 @@ from tournament.cli_common import (
     notes,
     out,
     print_json,
+    refusals,
     secret_of,
     with_rules,
 )
@@ -184,13 +185,9 @@ def reproduce(
     if bot is None and to is None:
         raise Refused("reproduce: expected --bot and your bot, or --to and a file to write")
     limits = Limits() if contest is None else _contest(contest)[1]
-    try:
+    with refusals(f"{file}: "):
         data = verify.parse(file.read_bytes())
         decision = decision_from(data) if data.get("format") == FORMAT else _cut(data, at, secret, limits)
-    except OSError as error:
-        raise Refused(f"{file}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise Refused(f"{file}: {error}") from None
     if to is not None:
         to.write_text(decision.to_text() + "\n", encoding="utf-8", newline="\n")
         notes.print(f"Wrote {to}. Try: tournament reproduce {to} --bot your_bot.py")

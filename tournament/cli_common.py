@@ -105,12 +105,14 @@ class Refused(ValueError):
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
-    """Makes one line of what is said no to: a `ValueError` becomes `Refused`."""
+def refusals(head: str = "") -> Iterator[None]:
+    """Makes one line of what is said no to, with `head` before it: a `ValueError` becomes `Refused`."""
     try:
         yield
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise Refused(f"{head}{error}") from None
+    except RecursionError:
+        raise Refused(f"{head}nested too deeply") from None
 
 
 def _rules_option(kind: type, text: str, *flags: str) -> Any:
@@ -244,8 +246,9 @@ def find_bots(texts: Sequence[str]) -> list[LocalBot]:
     """Finds bots by house name or path, and gives them names and versions (replay format, Seeds).
 
     Raises:
-        Refused: a bot is neither, cannot be read or may not be called so; the line says which.
+        Refused: a bot is neither or may not be called so; the line says which.
         UploadRefused: the files of a bot are not allowed.
+        OSError: one cannot be read.
     """
     found: list[LocalBot] = []
     for text in texts:
@@ -268,8 +271,6 @@ def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:
         source = read_bot(path)
     except UploadRefused as refused:
         raise UploadRefused(f"{path.name}: {reason}" for reason in refused.reasons) from None
-    except OSError as error:
-        raise Refused(f"{path}: cannot be read: {error.strerror}") from None
     taken = [bot.version for bot in before if bot.name == name]
     if name in bots.NAMES:
         taken.append(house_bot(name).version)

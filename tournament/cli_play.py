@@ -21,6 +21,7 @@ from tournament.cli_common import (
     local_sandbox,
     notes,
     out,
+    refusals,
     secret_of,
     with_rules,
 )
@@ -137,15 +138,9 @@ def replay(
     game: Annotated[int, typer.Option(help="Which document of the file, from 1.")] = 1,
 ) -> None:
     """Show a game in the terminal, act by act."""
-    try:
+    with refusals(f"{file}: not shown: "):
         written = verify.parse(_document_text(file.read_bytes(), game))
         verify.check_document(written)
-    except OSError as error:
-        raise Refused(f"{file}: cannot be read: {error.strerror}") from None
-    except ReplayError as error:
-        raise Refused(f"{file}: not shown: {error}") from None
-    except RecursionError:
-        raise Refused(f"{file}: not shown: nested too deeply") from None
     if deal is not None and deal not in {each["deal"] for each in written["deals"]}:
         last = max((each["deal"] for each in written["deals"]), default=0)
         raise Refused(f"--deal {deal}: expected 1 to {last}" if last else "--deal: the game ended before a deal")

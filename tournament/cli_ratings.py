@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tournament.cli_common import TOURNAMENTS, Json, Refused, notes, out, print_json, refusals
+from tournament.cli_common import TOURNAMENTS, Json, notes, out, print_json, refusals
 
 app = typer.Typer()
 
@@ -25,15 +25,13 @@ def rate(
     """Rate the bots of any results, with 95 % bars."""
     from tournament.rating_csv import rate_csv
 
-    try:
-        text = (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode("utf-8-sig")
+    with refusals(f"{file}: "):
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ValueError("expected a text in UTF-8; save the table as CSV in UTF-8") from None
         rows, remarks = rate_csv(list(io.StringIO(text, newline="")), prior, anchor)
-    except OSError as error:
-        raise Refused(f"{file}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Refused(f"{file}: expected a text in UTF-8; save the table as CSV in UTF-8") from None
-    except ValueError as error:
-        raise Refused(f"{file}: {error}") from None
     for remark in remarks:
         notes.print(remark)
     if json:

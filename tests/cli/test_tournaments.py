@@ -179,7 +179,7 @@ WRONG = [
     (("resume",), "no tournament"),
     (("standings",), "no tournament"),
     (("export", "--to", "x"), "no tournament"),
-    (("replay", "missing.json"), "missing.json: cannot be read: No such file or directory"),
+    (("replay", "missing.json"), "missing.json: No such file or directory"),
     (("new", "My Bot.py"), "expected a name like my_bot.py"),
     (("compare", "simple", "simple"), "a bot is named twice"),
     (("compare", "simple", "random", "--against", "counter", "nobody.py"), "no bot nobody.py"),
