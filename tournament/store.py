@@ -1,7 +1,8 @@
 """The store: every transaction of the project. `Store` is what all others use.
 
-Its parts: `store_database` (connections), `store_queue` (the life of a match), `store_reads` and `store_figures` (what
-is read); here tournaments are made and started and the schema is brought up to date.
+Its parts: `store_database` (connections, and the statements that everybody needs), `store_tables`, `store_queue` (the
+life of a match), `store_reads` and `store_figures` (what is read); here tournaments are made and started and the schema
+is brought up to date.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, te
 from tournament.models_people import SubmissionState
 from tournament.people import LeasedCheck, TrialInfo
 from tournament.rules import Rules
-from tournament.store_database import Database, clock
+from tournament.store_database import Database, change_where, clock
 from tournament.store_tables import BOT, SUBMISSION, TRIAL
 from tournament.store_values import value_of
 
@@ -51,23 +51,16 @@ class Checks(Database):
             served = select(SUBMISSION.c.account_id, func.count()).where(SUBMISSION.c.started_at > moment - HOUR_S)
             counts = {row[0]: row[1] for row in connection.execute(served.group_by(SUBMISSION.c.account_id))}
             for row in sorted(waiting, key=lambda each: (counts.get(each.account_id, 0), each.id)):
-                change = (
-                    update(SUBMISSION)
-                    .where(SUBMISSION.c.id == row.id, SUBMISSION.c.state == SubmissionState.WAITING)
-                    .values(
-                        state=SubmissionState.CHECKING,
-                        stage="upload checks",
-                        started_at=moment,
-                        lease_until=moment + lease_s,
-                        attempt=SUBMISSION.c.attempt + 1,
-                    )
-                    .returning(SUBMISSION.c.bot_id, SUBMISSION.c.sha256, SUBMISSION.c.attempt)
-                )
-                taken = connection.execute(change).one_or_none()
-                if taken is not None:
-                    name = connection.scalar(select(BOT.c.name).where(BOT.c.id == taken.bot_id))
-                    version = next_version(connection, taken.bot_id)
-                    return LeasedCheck(row.id, taken.attempt, str(name), version, taken.sha256)
+                taken = change_where(
+                    connection, SUBMISSION, SUBMISSION.c.id == row.id, SUBMISSION.c.state == SubmissionState.WAITING,
+                    state=SubmissionState.CHECKING, stage="upload checks", started_at=moment,
+                    lease_until=moment + lease_s, attempt=SUBMISSION.c.attempt + 1,
+                )  # fmt: skip
+                if taken:
+                    (mine,) = taken
+                    name = connection.scalar(select(BOT.c.name).where(BOT.c.id == mine.bot_id))
+                    version = next_version(connection, mine.bot_id)
+                    return LeasedCheck(row.id, mine.attempt, str(name), version, mine.sha256)
             return None
 
     def check_passed(self, check: LeasedCheck, stage: str) -> None:
@@ -154,9 +147,8 @@ class Checks(Database):
         if waiting is None or (last is not None and last >= since):
             return 0
         values = {"state": SubmissionState.FAILED, "ended_at": moment, "verdict": {"reasons": [STALLED]}}
-        failed = update(SUBMISSION).where(old).values(values).returning(SUBMISSION.c.id)
         with self.write() as connection:
-            return len(connection.execute(failed).all())
+            return len(change_where(connection, SUBMISSION, old, **values))
 
     def take_back_checks(self, *, all_of_them: bool = False, now: float | None = None) -> None:
         """Ends checks whose lease is over; at the start of the only checker, all."""

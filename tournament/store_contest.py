@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, or_, select, tuple_, update
+from sqlalchemy import Connection, delete, func, or_, select, tuple_
 
 from tournament.fairness import FairMatch
 from tournament.models import MatchState, TournamentState
 from tournament.models_people import OPEN_STATES
 from tournament.planning import Plan
-from tournament.store_database import WrongState, add_row, change_row, clock, found, put_row
+from tournament.store_database import NotFound, WrongState, add_row, change_row, change_where, clock, found, put_row
 from tournament.store_record import entrants_of, scores_of
 from tournament.store_state import lock_tournament
 from tournament.store_submissions import Submissions
@@ -183,8 +183,8 @@ class Contests(Submissions):
             NotFound: there are none of this number.
         """
         with self.write() as connection:
-            change = update(PRACTICE).where(PRACTICE.c.id == practice_id).values(next_at=None).returning(PRACTICE.c.id)
-            found(connection, change, f"no practice rounds {practice_id}")
+            if not change_where(connection, PRACTICE, PRACTICE.c.id == practice_id, next_at=None):
+                raise NotFound(f"no practice rounds {practice_id}")
             note(connection, by, "stop practice rounds", f"practice {practice_id}")
 
     def practices(self) -> list[PracticeInfo]:
@@ -193,14 +193,9 @@ class Contests(Submissions):
 
     def take_practice(self, practice_id: int, due: float, next_at: float) -> bool:
         """Moves practice rounds on to their next time; True for the one caller who is to play those that were due."""
-        change = (
-            update(PRACTICE)
-            .where(PRACTICE.c.id == practice_id, PRACTICE.c.next_at == due)
-            .values(next_at=next_at, runs=PRACTICE.c.runs + 1)
-            .returning(PRACTICE.c.id)
-        )
+        is_due = (PRACTICE.c.id == practice_id, PRACTICE.c.next_at == due)
         with self.write() as connection:
-            return connection.execute(change).one_or_none() is not None
+            return bool(change_where(connection, PRACTICE, *is_due, next_at=next_at, runs=PRACTICE.c.runs + 1))
 
     def note_practice(self, practice_id: int, tournament_id: int) -> None:
         """Notes which tournament practice rounds played last."""
@@ -248,11 +243,8 @@ class Contests(Submissions):
     def match_rows(self, tournament_id: int) -> list[FairMatch]:
         """Returns what fairness looks at, of every recorded match in the order of the schedule."""
         names = ("number", "e0", "e1", "e2", "worker", "games", "faults", "s01", "s02", "s12")
-        query = (
-            select(*(MATCH.c[name] for name in names))
-            .where(MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.DONE)
-            .order_by(MATCH.c.number)
-        )
+        done = (MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.DONE)
+        query = select(*(MATCH.c[name] for name in names)).where(*done).order_by(MATCH.c.number)
         return [
             FairMatch(row.number, entrants_of(row), row.worker or "", row.games, row.faults, scores_of(row))
             for row in self.rows(query)
@@ -261,16 +253,12 @@ class Contests(Submissions):
     def game_digests(self, tournament_id: int) -> Iterator[str]:
         """Yields the digests of all games in the order of match number and seating."""
         place = (MATCH.c.number, GAME.c.seating)
+        done = (MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.DONE)
         after = (0, 0)
         while True:
-            query = (
-                select(*place, GAME.c.digest)
-                .join(GAME, GAME.c.match_id == MATCH.c.id)
-                .where(MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.DONE, tuple_(*place) > after)
-                .order_by(*place)
-                .limit(_PAGE)
-            )
-            rows = self.rows(query)
+            query = select(*place, GAME.c.digest).join(GAME, GAME.c.match_id == MATCH.c.id)
+            query = query.where(*done, tuple_(*place) > after).order_by(*place)
+            rows = self.rows(query.limit(_PAGE))
             yield from (row.digest for row in rows)
             if len(rows) < _PAGE:
                 return

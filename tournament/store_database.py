@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from sqlalchemy import Connection, Engine, Executable, Table, create_engine, event, insert, text, update
+from sqlalchemy import ColumnElement, Connection, Engine, Executable, Table, create_engine, event, insert, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 
@@ -179,6 +179,11 @@ def put_row(connection: Connection, table: Table, values: Mapping[str, Any], *, 
 def change_row(connection: Connection, table: Table, id_: int, **values: Any) -> None:
     """Changes the row with an id."""
     connection.execute(update(table).where(table.c.id == id_).values(values))
+
+
+def change_where(connection: Connection, table: Table, *which: ColumnElement[bool], **values: Any) -> Sequence[Any]:
+    """Changes the rows to which all conditions apply, and returns them as they are now."""
+    return connection.execute(update(table).where(*which).values(values).returning(table)).all()
 
 
 def clock(connection: Connection) -> float:

@@ -44,12 +44,8 @@ class GameReads(Reads):
         tournament, entrants = self.tournament(tournament_id), self.entrants(tournament_id)
         after = 0
         while True:
-            query = (
-                select(MATCH)
-                .where(MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.DONE, MATCH.c.number > after)
-                .order_by(MATCH.c.number)
-                .limit(_CHUNK)
-            )
+            done = (MATCH.c.tournament_id == tournament_id, MATCH.c.state == MatchState.DONE, MATCH.c.number > after)
+            query = select(MATCH).where(*done).order_by(MATCH.c.number).limit(_CHUNK)
             if numbers is not None:
                 query = query.where(MATCH.c.number.in_(numbers))
             with self.read() as connection:
@@ -88,13 +84,9 @@ class GameReads(Reads):
             limit: how many at most.
         """
         place = (FAULT.c.match_id, FAULT.c.seating, FAULT.c.ordinal)
-        query = (
-            select(FAULT, MATCH.c.number, MATCH.c.recorded_at)
-            .join(MATCH, MATCH.c.id == FAULT.c.match_id)
-            .where(FAULT.c.tournament_id == tournament_id)
-            .order_by(*(column.desc() for column in place))
-            .limit(limit)
-        )
+        query = select(FAULT, MATCH.c.number, MATCH.c.recorded_at).join(MATCH, MATCH.c.id == FAULT.c.match_id)
+        query = query.where(FAULT.c.tournament_id == tournament_id)
+        query = query.order_by(*(column.desc() for column in place)).limit(limit)
         for column, value in ((FAULT.c.entrant, entrant), (FAULT.c.match_id, match_id), (FAULT.c.kind, kind)):
             if value is not None:
                 query = query.where(column == value)
@@ -104,12 +96,8 @@ class GameReads(Reads):
 
     def voids(self, tournament_id: int) -> list[VoidInfo]:
         """Returns all results that do not count any more, by match number, then by when they were voided."""
-        query = (
-            select(VOID, MATCH.c.number)
-            .join(MATCH, MATCH.c.id == VOID.c.match_id)
-            .where(VOID.c.tournament_id == tournament_id)
-            .order_by(MATCH.c.number, VOID.c.id)
-        )
+        query = select(VOID, MATCH.c.number).join(MATCH, MATCH.c.id == VOID.c.match_id)
+        query = query.where(VOID.c.tournament_id == tournament_id).order_by(MATCH.c.number, VOID.c.id)
         return [value_of(VoidInfo, row) for row in self.rows(query)]
 
 

@@ -23,7 +23,7 @@ from tournament.models_people import (
 )
 from tournament.people import SCOPES, AccountInfo, Identity, InviteInfo, SiteOptions
 from tournament.source import BotSource
-from tournament.store_database import StoreError, WrongState, change_row, clock, found, put_row
+from tournament.store_database import NotFound, StoreError, WrongState, change_row, change_where, clock, put_row
 from tournament.store_state import OPEN
 from tournament.store_tables import ACCOUNT, BOT, ENTRANT, FAULT, INVITE, MATCH, OPTION, SOURCE, SUBMISSION, TOKEN
 from tournament.store_tokens import Tokens, add_token, drop_tokens, living, note
@@ -137,13 +137,12 @@ class People(Tokens):
         """
         with self.write() as connection:
             now = clock(connection)
-            use = (
-                update(INVITE)
-                .where(INVITE.c.hash == _code_hash(code), _good(now))
-                .values(used=INVITE.c.used + 1)
-                .returning(INVITE.c.kind, INVITE.c.account_id)
+            used = change_where(
+                connection, INVITE, INVITE.c.hash == _code_hash(code), _good(now), used=INVITE.c.used + 1
             )
-            row = found(connection, use, "this code is not good for anything: it is mistyped, used up or has ended")
+            if not used:
+                raise NotFound("this code is not good for anything: it is mistyped, used up or has ended")
+            (row,) = used
             if row.kind is InviteKind.ACCOUNT:
                 account_id = int(row.account_id)
             else:
@@ -267,12 +266,8 @@ def _free_name(connection: Connection, name: str, account_id: int) -> dict[str, 
 
 def _refuse_if_playing(connection: Connection, account_id: int) -> None:
     seats = or_(*(MATCH.c[name] == ENTRANT.c.position for name in ("e0", "e1", "e2")))
-    query = (
-        select(MATCH.c.tournament_id)
-        .join(ENTRANT, (ENTRANT.c.tournament_id == MATCH.c.tournament_id) & seats)
-        .where(ENTRANT.c.owner == account_id, MATCH.c.state.in_(OPEN))
-        .limit(1)
-    )
+    query = select(MATCH.c.tournament_id).where(ENTRANT.c.owner == account_id, MATCH.c.state.in_(OPEN)).limit(1)
+    query = query.join(ENTRANT, (ENTRANT.c.tournament_id == MATCH.c.tournament_id) & seats)
     tournament_id = connection.scalar(query)
     if tournament_id is not None:
         raise WrongState(f"a bot of account {account_id} still plays in tournament {tournament_id}")

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tournament.models import MatchState, TournamentState
 from tournament.results import MatchResult
-from tournament.store_database import Database, WrongState, change_row, clock, found
+from tournament.store_database import Database, WrongState, change_row, change_where, clock, found
 from tournament.store_record import Recording, entrants_of, result_text, storable
 from tournament.store_state import OPEN, finish_if_over, lock_tournament, reason_of, set_state, tell
 from tournament.store_tables import FAULT, GAME, MATCH, TALLY, TOURNAMENT, VOID
@@ -95,13 +95,8 @@ class Queue(Database):
             now: the time; by default that of the database's clock.
         """
         running = select(TOURNAMENT.c.id).where(TOURNAMENT.c.state == TournamentState.RUNNING)
-        query = (
-            select(MATCH.c.id)
-            .where(MATCH.c.state == MatchState.QUEUED, MATCH.c.tournament_id.in_(running))
-            .order_by(MATCH.c.id)
-            .limit(limit)
-            .with_for_update(skip_locked=True, of=MATCH)
-        )
+        query = select(MATCH.c.id).where(MATCH.c.state == MatchState.QUEUED, MATCH.c.tournament_id.in_(running))
+        query = query.order_by(MATCH.c.id).limit(limit).with_for_update(skip_locked=True, of=MATCH)
         if tournaments is not None:
             query = query.where(MATCH.c.tournament_id.in_(tournaments))
         with self.write() as connection:
@@ -109,18 +104,10 @@ class Queue(Database):
             if not ids:
                 return []
             until = (clock(connection) if now is None else now) + seconds
-            change = (
-                update(MATCH)
-                # By their ids alone, which this transaction holds: with the state, SQLite would walk the whole queue.
-                .where(MATCH.c.id.in_(ids))
-                .values(
-                    state=MatchState.LEASED, attempt=MATCH.c.attempt + 1, lease_until=until, worker=worker,
-                    started_at=None,
-                )
-                .returning(MATCH)
-            )  # fmt: skip
-            rows = sorted(connection.execute(change), key=lambda row: row.id)
-        return [value_of(LeasedMatch, row, entrants=entrants_of(row)) for row in rows]
+            lease = {"state": MatchState.LEASED, "attempt": MATCH.c.attempt + 1, "lease_until": until}
+            # By their ids alone, which this transaction holds: with the state, SQLite would walk the whole queue.
+            rows = change_where(connection, MATCH, MATCH.c.id.in_(ids), **lease, worker=worker, started_at=None)
+        return [value_of(LeasedMatch, row, entrants=entrants_of(row)) for row in sorted(rows, key=lambda row: row.id)]
 
     def renew(
         self, leases: Iterable[tuple[int, int]], seconds: float, *, worker: str = "", now: float | None = None
@@ -133,17 +120,9 @@ class Queue(Database):
         with self.write_at(now) as (connection, moment):
             held: list[int] = []
             for match_id, attempt in sorted(leases):
-                change = (
-                    update(MATCH)
-                    .where(*_leased(match_id, attempt))
-                    .values(
-                        lease_until=moment + seconds,
-                        started_at=func.coalesce(MATCH.c.started_at, moment),
-                        worker=worker or MATCH.c.worker,
-                    )
-                    .returning(MATCH.c.id)
-                )
-                held.extend(connection.scalars(change))
+                renewed = {"lease_until": moment + seconds, "started_at": func.coalesce(MATCH.c.started_at, moment)}
+                which = _leased(match_id, attempt)
+                held += (row.id for row in _changed(connection, *which, **renewed, worker=worker or MATCH.c.worker))
         return held
 
     def release(self, leases: Iterable[tuple[int, int]]) -> int:
@@ -293,13 +272,8 @@ class Queue(Database):
         """
         with self.write_at(now) as (connection, moment):
             lock_tournament(connection, tournament_id)
-            change = (
-                update(MATCH)
-                .where(*_in_order(MATCH.c.tournament_id == tournament_id, MATCH.c.state.in_(OPEN)))
-                .values(state=MatchState.CANCELLED, lease_until=None)
-                .returning(MATCH.c.id)
-            )
-            cancelled = len(connection.execute(change).all())
+            which = _in_order(MATCH.c.tournament_id == tournament_id, MATCH.c.state.in_(OPEN))
+            cancelled = len(_changed(connection, *which, state=MatchState.CANCELLED, lease_until=None))
             set_state(connection, tournament_id, TournamentState.CANCELLED, moment)
             note(connection, by, "cancel", f"tournament {tournament_id}")
         return cancelled
@@ -336,26 +310,23 @@ def _lose(
     """Puts matches back into the queue whose leases came to nothing; those that lost their last one have failed."""
     lock_tournament(connection, tournament_id)
     which = [*which, MATCH.c.tournament_id == tournament_id]
-    spent = (
-        update(MATCH)
-        .where(*_in_order(*which, MATCH.c.losses + 1 >= max_losses))
-        .values(state=MatchState.FAILED, losses=MATCH.c.losses + 1, lease_until=None, error=error)
-        .returning(MATCH.c.id, MATCH.c.number)
-    )
-    failed = sorted(connection.execute(spent), key=lambda row: row.number)
+    spent = _in_order(*which, MATCH.c.losses + 1 >= max_losses)
+    lost = {"losses": MATCH.c.losses + 1, "error": error}
+    failed = _changed(connection, *spent, state=MatchState.FAILED, lease_until=None, **lost)
     for row in failed:
         tell(connection, tournament_id, Topic.FAILED, now, match=row.id, number=row.number)
-    again = _requeue(connection, *which, error=error, losses=MATCH.c.losses + 1)
+    again = _requeue(connection, *which, **lost)
     if failed:
         finish_if_over(connection, tournament_id, now)
     return len(failed) + len(again)
 
 
-def _requeue(connection: Connection, *which: Any, **values: Any) -> list[tuple[int, int]]:
-    change = (
-        update(MATCH)
-        .where(*_in_order(*which))
-        .values(state=MatchState.QUEUED, lease_until=None, started_at=None, worker=None, **values)
-        .returning(MATCH.c.id, MATCH.c.number)
-    )
-    return sorted((row.id, row.number) for row in connection.execute(change))
+def _requeue(connection: Connection, *which: Any, **values: Any) -> list[Any]:
+    again = {"state": MatchState.QUEUED, "lease_until": None, "started_at": None, "worker": None}
+    return _changed(connection, *_in_order(*which), **again, **values)
+
+
+def _changed(connection: Connection, *which: Any, **values: Any) -> list[Any]:
+    """Changes matches, and returns their ids and numbers in order."""
+    change = update(MATCH).where(*which).values(values).returning(MATCH.c.id, MATCH.c.number)
+    return sorted(connection.execute(change), key=lambda row: row.id)

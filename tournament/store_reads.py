@@ -78,20 +78,15 @@ class Reads(Database):
 
     def counts(self, tournament_id: int) -> Counts:
         """Returns the matches by state, all counted at one moment."""
-        query = (
-            select(MATCH.c.state, func.count()).where(MATCH.c.tournament_id == tournament_id).group_by(MATCH.c.state)
-        )
+        query = select(MATCH.c.state, func.count()).group_by(MATCH.c.state)
+        query = query.where(MATCH.c.tournament_id == tournament_id)
         return Counts(**{_WORDS[state]: count for state, count in self.rows(query)})
 
     def events(self, tournament_id: int, after: int = 0, limit: int = _LATEST) -> list[EventInfo]:
         """Returns what happened in a tournament after the event with id `after`, oldest first."""
-        query = (
-            select(EVENT)
-            .where(EVENT.c.tournament_id == tournament_id, EVENT.c.id > after)
-            .order_by(EVENT.c.id)
-            .limit(limit)
-        )
-        return [value_of(EventInfo, row, topic=Topic(row.topic)) for row in self.rows(query)]
+        query = select(EVENT).where(EVENT.c.tournament_id == tournament_id, EVENT.c.id > after)
+        rows = self.rows(query.order_by(EVENT.c.id).limit(limit))
+        return [value_of(EventInfo, row, topic=Topic(row.topic)) for row in rows]
 
     def last_event(self, tournament_id: int) -> int:
         """Returns the id of a tournament's newest event, 0 if there is none."""
@@ -144,35 +139,21 @@ class Reads(Database):
 
     def latest_matches(self, tournament_id: int, limit: int = PAGE) -> list[MatchInfo]:
         """Returns the matches recorded last, newest first."""
-        query = (
-            select(MATCH)
-            .where(MATCH.c.tournament_id == tournament_id, MATCH.c.record_order.is_not(None))
-            .order_by(MATCH.c.record_order.desc())
-            .limit(limit)
-        )
-        return [_match(row) for row in self.rows(query)]
+        query = select(MATCH).where(MATCH.c.tournament_id == tournament_id, MATCH.c.record_order.is_not(None))
+        return [_match(row) for row in self.rows(query.order_by(MATCH.c.record_order.desc()).limit(limit))]
 
     def running_matches(self, tournament_id: int | None = None, limit: int = PAGE) -> list[MatchInfo]:
         """Returns leased matches, of one tournament or of all, those whose leases end first."""
-        query = (
-            select(MATCH)
-            .where(MATCH.c.state == MatchState.LEASED)
-            .order_by(MATCH.c.lease_until, MATCH.c.id)
-            .limit(limit)
-        )
+        query = select(MATCH).where(MATCH.c.state == MatchState.LEASED)
+        query = query.order_by(MATCH.c.lease_until, MATCH.c.id).limit(limit)
         if tournament_id is not None:
             query = query.where(MATCH.c.tournament_id == tournament_id)
         return [_match(row) for row in self.rows(query)]
 
     def match_seconds(self, tournament_id: int) -> float | None:
         """Returns the mean wall time of the matches recorded last, None before the first."""
-        latest = (
-            select(MATCH.c.play_s)
-            .where(MATCH.c.tournament_id == tournament_id, MATCH.c.record_order.is_not(None))
-            .order_by(MATCH.c.record_order.desc())
-            .limit(_LATEST)
-            .subquery()
-        )
+        query = select(MATCH.c.play_s).where(MATCH.c.tournament_id == tournament_id, MATCH.c.record_order.is_not(None))
+        latest = query.order_by(MATCH.c.record_order.desc()).limit(_LATEST).subquery()
         mean: float | None = self.scalar(select(func.avg(latest.c.play_s)))
         return mean
 

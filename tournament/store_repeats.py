@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 
 from tournament.models import MatchState
 from tournament.models_contest import Verdict
-from tournament.store_database import Database, clock
+from tournament.store_database import Database, change_where, clock
 from tournament.store_record import entrants_of
 from tournament.store_tables import GAME, MATCH, ORDER, REPEAT, TOURNAMENT
 from tournament.store_tokens import note
@@ -116,13 +116,9 @@ def take_order(database: Database, order: Order, to: str, seconds: float) -> boo
     """Gives an order to a worker for so long; False if somebody else was quicker."""
     given_to = to if order.digests is None else order.given_to  # whoever answered is the one who answered
     with database.write() as connection:
-        change = (
-            update(ORDER)
-            .where(ORDER.c.match_id == order.match.id, ORDER.c.tries == order.tries)
-            .values(given_to=given_to, lease_until=clock(connection) + seconds, tries=order.tries + 1)
-            .returning(ORDER.c.match_id)
-        )
-        return connection.execute(change).one_or_none() is not None
+        which = (ORDER.c.match_id == order.match.id, ORDER.c.tries == order.tries)
+        given = {"given_to": given_to, "lease_until": clock(connection) + seconds, "tries": order.tries + 1}
+        return bool(change_where(connection, ORDER, *which, **given))
 
 
 def answer_order(database: Database, match_id: int, worker: str, digests: Sequence[str]) -> bool:
@@ -176,12 +172,8 @@ def add_repeat(
 
 def repeats(database: Database, tournament_id: int) -> list[RepeatInfo]:
     """Returns all matches that were played again, newest first."""
-    query = (
-        select(REPEAT, MATCH.c.number)
-        .join(MATCH, MATCH.c.id == REPEAT.c.match_id)
-        .where(REPEAT.c.tournament_id == tournament_id)
-        .order_by(REPEAT.c.id.desc())
-    )
+    query = select(REPEAT, MATCH.c.number).join(MATCH, MATCH.c.id == REPEAT.c.match_id)
+    query = query.where(REPEAT.c.tournament_id == tournament_id).order_by(REPEAT.c.id.desc())
     return [value_of(RepeatInfo, row) for row in database.rows(query)]
 
 

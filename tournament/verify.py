@@ -217,14 +217,16 @@ def _play_deal(game: Game, index: int, claimed: ClaimedDeal, faults: list[Fault]
     if claimed.deck != list(dealt.deck):
         place = next(place for place, card in enumerate(claimed.deck) if card != dealt.deck[place])
         raise ReplayError(f"{where}: shuffle: card {place + 1} of the deck differs from what the seed gives")
-    for act_where, phase, read in acts_of(written, where):
+    for act_where, phase, seat, action in acts_of(written, where):
         _fault_if_due(game, index, faults)
         deal = game.dealt[index].deal
         if game.over or deal.phase is not phase:
             expected = "nothing, the game is over" if game.over else _EXPECTED[deal.phase]
             raise ReplayError(f"{act_where}: expected {expected}")
+        if seat is not None and seat != deal.seat:
+            raise ReplayError(f"{act_where}: {'seat' if phase is BID else 'leader'} {seat}, expected {deal.seat}")
         try:
-            game.act(read(deal))
+            game.act(action)
         except IllegalAction as error:
             raise ReplayError(f"{act_where}: {error}") from None
     _fault_if_due(game, index, faults)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from tournament import seeds
 from tournament.cards import INDEX
-from tournament.deal import BID, DISCARD, PLAY, Action, Deal, Phase
+from tournament.deal import BID, DISCARD, PLAY, Action, Phase
 from tournament.game import Fault, FaultKind
 from tournament.replay import ReplayError, rules_in
 from tournament.rules import Rules
@@ -169,40 +168,24 @@ def claimed_deal(written: Any, index: int, rules: Rules) -> ClaimedDeal:
     return ClaimedDeal(written, number, attempt, cards)
 
 
-def acts_of(written: dict[str, Any], where: str) -> Iterator[tuple[str, Phase, Callable[[Deal], Action]]]:
-    """Yields the acts of a deal as written: where each stands, its phase, and how it is read when its turn comes."""
+def acts_of(written: dict[str, Any], where: str) -> Iterator[tuple[str, Phase, int | None, Action]]:
+    """Yields the acts of a deal as written: where each stands, its phase, whose it is (None: not said), and itself."""
     for number, bid in enumerate(get(written, "bids", f"{where}: ", list), start=1):
         place = f"{where} bid {number}"
         expect(bid, dict, f"{place}: ")
-        seat = get(bid, "seat", f"{place}: ", int)
-        call = get(bid, "bid", f"{place}: ", int)
-        yield place, BID, _by_seat(place, seat, call)
+        yield place, BID, get(bid, "seat", f"{place}: ", int), get(bid, "bid", f"{place}: ", int)
     discards = cards_of(get(written, "discards", f"{where}: ", list), f"{where} discards: ")
     if discards:
-        yield f"{where} discards", DISCARD, lambda _: tuple(discards)
+        yield f"{where} discards", DISCARD, None, tuple(discards)
     for number, trick in enumerate(get(written, "tricks", f"{where}: ", list), start=1):
         place = f"{where} trick {number}"
         expect(trick, dict, f"{place}: ")
         cards = cards_of(get(trick, "cards", f"{place}: ", list), f"{place}: ")
         if not cards:
             raise ReplayError(f"{place}: no cards, expected at least the leader's")
-        leader = get(trick, "leader", f"{place}: ", int)
-        yield place, PLAY, _by_seat(place, leader, cards[0], "leader")
+        yield place, PLAY, get(trick, "leader", f"{place}: ", int), cards[0]
         for card in cards[1:]:
-            yield place, PLAY, partial(_card, card)
-
-
-def _card(card: int, _: Deal) -> Action:
-    return card
-
-
-def _by_seat(place: str, seat: int, action: Action, name: str = "seat") -> Callable[[Deal], Action]:
-    def read(deal: Deal) -> Action:
-        if seat != deal.seat:
-            raise ReplayError(f"{place}: {name} {seat}, expected {deal.seat}")
-        return action
-
-    return read
+            yield place, PLAY, None, card
 
 
 def get(holder: dict[str, Any], name: str, where: str, kind: type) -> Any:
