@@ -97,16 +97,17 @@ class StepView:
             self.hidden_count = len(step.action)
         elif step.kind is StepKind.BID:
             self.action = step.action
+        # How the contract stands.
         self.bidder, self.bid, self.over = deal.bidder, deal.bid, deal.over
         self.bidding = rules.side_of(deal.bidder) if deal.bidder >= 0 else None
         self.playing = deal.phase is not Phase.BID
         self.made, self.won = deal.made, deal.won[self.bidding] if ended and self.bidding is not None else None
         self.changes = dict(zip(self.sides, map(sub, after, before), strict=True)) if after else {}
+        # Who sits where, from the seat whose view it is to the left, and what lies before whom.
         self.dealer, self.house = deal.dealer, step.house
         self.bids = {(deal.dealer + 1 + turn) % players: bid for turn, bid in enumerate(deal.bids)}
         self.acted = step.seat if step.kind in DECISIONS else None
         self.to_act = following.seat if following is not None and not ended else None
-        # From the seat whose view it is, to the left.
         south = place.view or 0
         places = {(south + offset) % players: where for offset, where in enumerate(POSITIONS[players])}
         self.seats = [
@@ -127,6 +128,7 @@ class StepView:
         self.undealt = [TEXTS[card] for card in deal.undealt] if place.view is None else []
         self.taken = [TEXTS[card] for card in deal.taken] if knows_discards else []
         self.discards = [TEXTS[card] for card in deal.discards] if knows_discards else []
+        # What has been won.
         self.pips = pips_at(step, knows_discards)
         self.points = _points(document, position, step, self.pips)
         self.scores, self.target = after or before, rules.target
@@ -143,8 +145,10 @@ class StepView:
             )
             for trick in deal.tricks[: step.tricks]
         ]
+        # Where else one can go.
         self.strip = [_link(each, index, place, times) for index, each in enumerate(steps)]
-        self.deals = entries
+        shown = ("deal", "attempt", "bidder", "bid", "scores")  # nobody's hands
+        self.deals = [{key: entry[key] for key in shown if key in entry} for entry in entries]
         self.faulty = {(fault["deal"], fault["attempt"]) for fault in faults_of(document)}
         self.jumps = _jumps(document, position, steps, place)
         self.legal_words = _legal_words(step, place.view)
