@@ -219,9 +219,16 @@ def test_another_secret_rule_owner_or_source_is_found(export: Path) -> None:
         ({"without_result": [1]}, "games"),
         ({"format": "other"}, "tournament.json"),
         ({"rounds": "two"}, "tournament.json"),
+        ({"rated": True}, "tournament.json"),
+        ({"entrants": [{**settings["entrants"][0], "rating": 3000}, *settings["entrants"][1:]]}, "tournament.json"),
     ):
         change_settings(export, **{**settings, **changed})
         assert subject in {each.subject for each in wrong(export)}, changed
+
+
+def test_a_document_without_its_seed_is_found(export: Path) -> None:
+    change_documents(export, lambda documents: documents[2].update(seed=None))
+    assert "replays.jsonl:3: seed null, expected that of the match" in [each.text for each in wrong(export)]
 
 
 def test_what_cannot_be_read_is_a_finding_and_no_crash(export: Path) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import random
 import statistics
 import time
@@ -63,7 +62,7 @@ def add_big(store: Store, tournament_id: int, name: str, rules: Rules, size: flo
     rng = random.Random(tournament_id)
     strengths = [rng.gauss(0, 1) for _ in range(BOTS)]
     with store.write() as connection:
-        settings = {"rules": json.dumps(rules.to_dict()), "limits": json.dumps(Limits().to_dict())}
+        settings = {"rules": rules, "limits": Limits()}
         times = {"created_at": STARTED, "started_at": STARTED, "finished_at": STARTED + 90_000}
         row = {"id": tournament_id, "name": name, "rounds": 6, "secret": f"big{tournament_id}", "state": "finished"}
         connection.execute(
