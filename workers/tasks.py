@@ -16,7 +16,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import redis
@@ -93,32 +92,20 @@ class Broker:
         return None
 
 
-@dataclass(slots=True)
-class Place:
-    """A number that no other worker process of this machine has, and the core that goes with it.
+def claim_place() -> tuple[int, socket.socket]:
+    """Takes the lowest number that no other worker process of this machine has, for as long as the socket is open.
 
-    A match is quick only if referee and guests share one core. The number is a socket in the abstract namespace: the
-    kernel frees it however its process ends. Containers have namespaces of their own and would all begin at the first
-    core, hence the offset.
+    The number is a name in the abstract namespace: the kernel frees it however its process ends.
     """
-
-    number: int
-    core: int
-    _claim: socket.socket | None = field(default=None, repr=False)
-
-    @classmethod
-    def claim(cls, offset: int) -> Place:
-        """Takes the lowest free number."""
-        cores = sorted(os.sched_getaffinity(0))
-        for number in range(_PLACES):
-            claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            try:
-                claim.bind(f"\0smear-place-{number}")
-            except OSError:
-                claim.close()
-                continue
-            return cls(number, cores[(number + offset) % len(cores)], claim)
-        raise OSError(f"no free place among {_PLACES} on this machine")
+    for number in range(_PLACES):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0smear-place-{number}")
+        except OSError:
+            claim.close()
+        else:
+            return number, claim
+    raise OSError(f"no free place among {_PLACES} on this machine")
 
 
 class Player:
@@ -290,12 +277,12 @@ class _Answer:
 
 
 class SeatHere:
-    """Starts the sandbox of a worker process, pinned with it to one core."""
+    """Starts the sandbox of a worker process, pinned with it to one core: a match is quick only if both share it."""
 
     def __init__(self, hostname: str) -> None:
-        """Begins to look for a core at another place on each host."""
+        """Begins to look for a core at another place on each host: containers do not see each other's numbers."""
         self._offset = random.Random(hostname).randrange(_PLACES)
-        self._place: Place | None = None
+        self._place: tuple[int, socket.socket] | None = None
 
     def __call__(self) -> tuple[Sandbox, int]:
         """Returns the sandbox and its first slot.
@@ -304,10 +291,12 @@ class SeatHere:
             SandboxFailure: a layer that must hold does not.
         """
         if self._place is None:
-            self._place = Place.claim(self._offset)
-            os.sched_setaffinity(0, {self._place.core})
+            self._place = claim_place()
+            cores = sorted(os.sched_getaffinity(0))
+            self._core = cores[(self._place[0] + self._offset) % len(cores)]
+            os.sched_setaffinity(0, {self._core})
             collect_seldom()
-        return Sandbox(cpu=self._place.core).start(), self._place.number * SLOTS_PER_PLACE
+        return Sandbox(cpu=self._core).start(), self._place[0] * SLOTS_PER_PLACE
 
 
 def leave_worker() -> None:

@@ -19,7 +19,7 @@ from workers.estimates import Estimates
 from workers.recorder import Recorder
 from workers.referee import BEAT_S, silence_limit_s
 from workers.sandbox.faults import GuestFault, SandboxFailure
-from workers.tasks import MAX_FAILURES_IN_A_ROW, Place, Player
+from workers.tasks import MAX_FAILURES_IN_A_ROW, Player, claim_place
 from workers.tickets import CHUNK_LIMIT_S, MAX_MESSAGE_BYTES, Chunk, Tickets
 
 ROOT = Path(__file__).parents[2]
@@ -210,12 +210,10 @@ def test_a_result_too_large_for_a_message_is_our_failure(desk: Desk) -> None:
 
 
 def test_no_two_processes_of_a_machine_have_the_same_place() -> None:
-    first, second = Place.claim(0), Place.claim(0)
-    assert first.number != second.number
-    for place in (first, second):
-        assert place._claim is not None
-        place._claim.close()
-    again = Place.claim(0)
-    assert again.number == first.number, "a process that ends gives its place back"
-    assert again._claim is not None
-    again._claim.close()
+    (first, one), (second, other) = claim_place(), claim_place()
+    assert first != second
+    for claim in (one, other):
+        claim.close()
+    again, claim = claim_place()
+    assert again == first, "a process that ends gives its place back"
+    claim.close()
