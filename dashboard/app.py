@@ -4,13 +4,15 @@ import gc
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from threading import Thread
 from typing import Annotated
 
 import uvicorn
-from fastapi import Depends, FastAPI, Form, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Form, HTTPException, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.routing import BaseRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from dashboard import (
@@ -49,6 +51,7 @@ PAGES = (
     *(tournament_pages, standings_pages, match_pages, replay_pages, bot_pages, text_pages),
     *(auth, submit_pages, account_pages, people_pages, contest_pages, fairness_pages),
 )
+GATE = [Depends(auth.gate), Depends(auth.own_form)]
 DESCRIPTION = """Everything the site shows, from the same queries. Errors are `application/problem+json`; answers carry
 an `ETag`; lists come in pages of 50 with cursors."""
 
@@ -82,8 +85,7 @@ def create_app(
         feed: the source of the live stream, for tests that cannot wait.
         house: gives house bots by their names, to be entered in contests.
     """
-    gate = [Depends(auth.gate), Depends(auth.own_form)]
-    app = FastAPI(title=title, version="1", description=DESCRIPTION, openapi_url=None, dependencies=gate)
+    app = FastAPI(title=title, version="1", description=DESCRIPTION, openapi_url=None, dependencies=GATE)
     renderer = Renderer(app, title, clock)
     renderer.notices = lambda visitor: contest_pages.notices(store, clock(), visitor)
     renderer.asker = lambda request: (_visitor(request), door.is_bare(request))
@@ -99,11 +101,19 @@ def create_app(
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(door.proxies))
     install_problems(app)
     _add_plumbing(app)
-    for module in PAGES:
-        app.include_router(module.router, include_in_schema=False)
-    app.include_router(api.router)
-    app.include_router(people_api.router)
+    app.router.routes.extend(_routes())
     return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Return the pages and the API, the same for all applications: FastAPI works out anew what it gets anew."""
+    router = APIRouter(dependencies=GATE)
+    for module in PAGES:
+        router.include_router(module.router, include_in_schema=False)
+    router.include_router(api.router)
+    router.include_router(people_api.router)
+    return router.routes
 
 
 def warm(app: FastAPI) -> None:
