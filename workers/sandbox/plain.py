@@ -83,17 +83,16 @@ class PlainGuest:
         assert self._process.stderr
         self.pid = self._process.pid
         self._limits = limits
-        self._requests: IO[bytes] = self._process.stdin
+        self._requests, self._answers, self._prints = self._process.stdin, self._process.stdout, self._process.stderr
         self._arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._log = bytearray()
-        self._decisions_s = 0.0
         self.cpu_s = self.last_decision_cpu_s = self.slowest_decision_cpu_s = 0.0
         self.memory_bytes = 0
         self.load_cpu_s = 0.0  # not to be told from the interpreter's own start
         # Pipes have no time-outs everywhere: a thread for each, which ends with the process.
         self._threads = (
-            threading.Thread(target=self._carry, args=(self._process.stdout, self._arrived.put), daemon=True),
-            threading.Thread(target=self._carry, args=(self._process.stderr, self._keep), daemon=True),
+            threading.Thread(target=self._carry, args=(self._answers, self._arrived.put), daemon=True),
+            threading.Thread(target=self._carry, args=(self._prints, self._keep), daemon=True),
         )
         for thread in self._threads:
             thread.start()
@@ -118,12 +117,11 @@ class PlainGuest:
         """
         asked_s = time.monotonic()
         self._send(question)
-        left_s = self._limits.game_cpu_allowance_s(deals_begun) - self._decisions_s
+        left_s = self._limits.game_cpu_allowance_s(deals_begun) - self.cpu_s
         limit_s = min(left_s, self._limits.decision_cpu_s)
         answer = self._receive(number, legal_count, limit_s, self._limits.decision_cpu_s, "one decision")
         self.last_decision_cpu_s = time.monotonic() - asked_s
         self.slowest_decision_cpu_s = max(self.slowest_decision_cpu_s, self.last_decision_cpu_s)
-        self._decisions_s += self.last_decision_cpu_s
         self.cpu_s += self.last_decision_cpu_s
         if isinstance(answer, int):
             return answer
@@ -141,9 +139,8 @@ class PlainGuest:
             thread.join()
         with suppress(OSError):
             self._requests.close()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+        for stream in self._answers, self._prints:
+            stream.close()
 
     def _receive(
         self, number: int, legal_count: int, limit_s: float, shown_limit_s: float, what: str
