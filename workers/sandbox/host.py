@@ -29,8 +29,8 @@ from workers.sandbox.lockdown import Layers
 from workers.sandbox.remote import Guest
 from workers.sandbox.zygote import REAP, REAPED, SPAWN, SPAWNED
 
-TICK_S: Final = 0.020
-"""How often the watching thread looks at a guest that has not answered."""
+TICK_S: Final = (0.020, 0.050)
+"""How often the watching thread looks at a guest that has not answered, at the most and at the least."""
 
 GUESTS_PER_SERVER: Final = 2_000
 """A fork server is replaced now and then: all its guests share one layout of memory."""
@@ -39,6 +39,7 @@ OPTIONAL_LAYERS: Final = ("landlock", "own-uid")
 """Used where the kernel and the rights allow."""
 
 _logger = logging.getLogger(__name__)
+_TICK_SHARE: Final = 0.05
 _STALL_TICKS: Final = 5
 _START_TIMEOUT_S: Final = 60.0
 _SERVER_TIMEOUT_S: Final = 30.0
@@ -127,6 +128,7 @@ class Sandbox:
         self._guests: set[Guest] = set()
         self._made = 0
         self._watcher: threading.Thread | None = None
+        self._tick_s = TICK_S[0]
         self._wake = threading.Event()
         self._stopped = False
         self.confinement = Confinement()
@@ -186,6 +188,7 @@ class Sandbox:
         if not self._guests and self._process and (self._made >= GUESTS_PER_SERVER or self._process.poll() is not None):
             self._shut_down()
             self._launch()
+        self._tick_s = tick_s(init.limits)
         return self._spawn(init, slot, encode_init(init, source), source)
 
     @property
@@ -373,7 +376,8 @@ class Sandbox:
         watched: tuple[Guest, float] | None = None
         while not self._stopped:
             self._wake.wait()
-            time.sleep(TICK_S)
+            tick = self._tick_s
+            time.sleep(tick)
             guest = next((guest for guest in tuple(self._guests) if guest.waited_for), None)
             now_s = time.monotonic()
             current = None if guest is None else (guest, guest.asked_s)
@@ -381,13 +385,22 @@ class Sandbox:
                 meter = None  # most waits are over before the next tick, and cost no look at the kernel
             elif meter is None:
                 # A wait that is seen for the second time has lasted two ticks at most: in the bot's favour.
-                meter = clocks.WallMeter(clocks.ProcessProbe(guest.pid), now_s, _STALL_TICKS * TICK_S)
+                meter = clocks.WallMeter(clocks.ProcessProbe(guest.pid), now_s, _STALL_TICKS * tick)
             else:
                 meter.feed(now_s)
                 verdict = guest.overdue(meter, now_s)
                 if verdict is not None and guest.waited_for and current == (guest, guest.asked_s):
                     guest.end(verdict)
             watched = current
+
+
+def tick_s(limits: Limits) -> float:
+    """Returns the time between two looks at a guest: a twentieth of its tightest limit, within `TICK_S`.
+
+    A look wakes a thread, which costs as much as ten questions; a guest over its limit lives that much longer.
+    """
+    tightest_s = min(limits.decision_cpu_s, limits.game_cpu_s, limits.load_cpu_s, limits.decision_wall_s)
+    return min(max(TICK_S[0], _TICK_SHARE * tightest_s), TICK_S[1])
 
 
 def _pid_of(pidfd: int) -> int:
