@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -138,42 +138,31 @@ class Publisher:
         )  # fmt: skip
 
 
+@dataclass(eq=False)
 class Coordinator:
-    """Decides what is handed out and when; one `tick` is one look at everything."""
+    """Decides what is handed out and when; one `tick` is one look at everything.
 
-    def __init__(
-        self,
-        store: Store,
-        tickets: Tickets,
-        publisher: Publisher,
-        estimates: Estimates,
-        environment: Environment,
-        name: str,
-        pace: Pace = Pace(),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Prepares to coordinate.
+    Attributes:
+        store: the truth.
+        tickets: signs the leases.
+        publisher: the broker.
+        estimates: how long matches take.
+        environment: of this process; tournaments that name none are played under it.
+        name: of this coordinator, among several.
+        pace: how much and how often.
+        clock: monotonic seconds.
+    """
 
-        Args:
-            store: the truth.
-            tickets: signs the leases.
-            publisher: the broker.
-            estimates: how long matches take.
-            environment: of this process; tournaments that name none are played under it.
-            name: of this coordinator, among several.
-            pace: how much and how often.
-            clock: monotonic seconds.
-        """
-        self._store = store
-        self._tickets = tickets
-        self._publisher = publisher
-        self._estimates = estimates
-        self._environment = environment
-        self._name = COORDINATOR + name
-        self._pace = pace
-        self._clock = clock
-        self._announced_s: float | None = None
-        self._told: dict[int, str] = {}
+    store: Store
+    tickets: Tickets
+    publisher: Publisher
+    estimates: Estimates
+    environment: Environment
+    name: str
+    pace: Pace = field(default_factory=Pace)
+    clock: Callable[[], float] = time.monotonic
+    _announced_s: float | None = None
+    _told: dict[int, str] = field(default_factory=dict)
 
     def run(self, stop: threading.Event, *, drain: bool = False) -> None:
         """Looks again and again until told to stop, whatever database and broker do.
@@ -187,7 +176,7 @@ class Coordinator:
             try:
                 self.tick(hand_out=not drain)
                 beat()
-                if drain and not any(each.leased for each in active(self._store)):
+                if drain and not any(each.leased for each in active(self.store)):
                     return
             except (*UNUSABLE, redis.RedisError, BrokerAway, OSError) as error:
                 if not away:
@@ -197,17 +186,17 @@ class Coordinator:
                 if away:
                     logger.info("database and broker are back")
                 away = False
-            stop.wait(self._pace.tick_s)
+            stop.wait(self.pace.tick_s)
 
     def tick(self, *, hand_out: bool = True) -> int:
         """Takes back what is lost and hands out what is wanted. Returns how many matches were published."""
         self._announce()
         self._take_back()
-        cancelled = cancelled_since(self._store, CANCELLED_S)
-        running = self._pinned(active(self._store))
-        self._publisher.cancel(cancelled, [each.id for each in running])
-        self._publisher.want([(each.id, each.environment) for each in running])
-        if not hand_out or self._publisher.results_waiting() > self._pace.results_waiting:
+        cancelled = cancelled_since(self.store, CANCELLED_S)
+        running = self._pinned(active(self.store))
+        self.publisher.cancel(cancelled, [each.id for each in running])
+        self.publisher.want([(each.id, each.environment) for each in running])
+        if not hand_out or self.publisher.results_waiting() > self.pace.results_waiting:
             return 0
         slots = self._slots()
         self._hand_out_repeats()
@@ -219,33 +208,33 @@ class Coordinator:
         return published
 
     def _announce(self) -> None:
-        now_s = self._clock()
+        now_s = self.clock()
         if self._announced_s is None or now_s - self._announced_s > ANNOUNCE_S:
-            self._store.announce(self._name, 0, self._environment)
-            self._store.forget_workers(silent_s=FORGET_S)
+            self.store.announce(COORDINATOR + self.name, 0, self.environment)
+            self.store.forget_workers(silent_s=FORGET_S)
             self._announced_s = now_s
 
     def _take_back(self) -> None:
-        if lost := never_started(self._store):
-            logger.warning("%d matches waited too long in the queue", self._store.release(lost))
-        if count := self._store.take_back(max_losses=self._pace.max_losses):
+        if lost := never_started(self.store):
+            logger.warning("%d matches waited too long in the queue", self.store.release(lost))
+        if count := self.store.take_back(max_losses=self.pace.max_losses):
             logger.warning("%d leases ran out", count)
-        if not self._publisher.remembers():
-            count = self._store.take_back_all(started_too=False)
-            self._publisher.remember()
+        if not self.publisher.remembers():
+            count = self.store.take_back_all(started_too=False)
+            self.publisher.remember()
             logger.warning("Redis has no memory of before: %d matches go back to the queue", count)
 
     def _pinned(self, running: Sequence[Active]) -> list[Active]:
         return [
-            each if is_pinned(each.environment) else pin_environment(self._store, each, self._environment)
+            each if is_pinned(each.environment) else pin_environment(self.store, each, self.environment)
             for each in running
         ]
 
     def _slots(self) -> Mapping[str, int]:
         """Returns the slots of living workers for each environment."""
-        since = self._store.now() - ALIVE_S
+        since = self.store.now() - ALIVE_S
         slots: dict[str, int] = {}
-        for worker in self._store.workers():
+        for worker in self.store.workers():
             if worker.seen_at > since:
                 for mark in map(fingerprint, served(worker.environment)):
                     slots[mark] = slots.get(mark, 0) + worker.slots
@@ -253,9 +242,9 @@ class Coordinator:
 
     def _can_judge(self, tournament: Active) -> bool:
         """Tells whether this process plays games again by the tournament's rules engine."""
-        if tournament.environment.get("engine") == self._environment.get("engine"):
+        if tournament.environment.get("engine") == self.environment.get("engine"):
             return True
-        reason = difference(tournament.environment, self._environment) or ""
+        reason = difference(tournament.environment, self.environment) or ""
         if self._told.get(tournament.id) != reason:
             self._told[tournament.id] = reason
             logger.error("not coordinated here: %s", reason, extra={"tournament": tournament.id})
@@ -265,45 +254,45 @@ class Coordinator:
         """Leases and publishes until enough is in flight; nothing where nobody plays, or it would wait to no end."""
         if not slots:
             return 0
-        pace = self._pace
-        mean_s = min(self._estimates.mean_s(each.id) for each in group)
+        pace = self.pace
+        mean_s = min(self.estimates.mean_s(each.id) for each in group)
         per_chunk = max(1, min(pace.chunk_matches, int(pace.chunk_s / mean_s)))
         want = max(pace.least_chunks, pace.chunks_per_slot * slots) * per_chunk - sum(each.leased for each in group)
         if want <= 0:
             return 0
-        matches = self._store.lease(want, pace.queue_lease_s, tournaments=[each.id for each in group])
+        matches = self.store.lease(want, pace.queue_lease_s, tournaments=[each.id for each in group])
         self._publish(matches, match_queue(group[0].environment))
         return len(matches)
 
     def _hand_out_repeats(self) -> None:
         """Sends what is to be played again to another worker than the one that played it, by a queue of its own."""
-        orders = open_orders(self._store)
+        orders = open_orders(self.store)
         if not orders:
             return
-        for order, worker in assign(orders, self._store.workers(), self._store.now() - ALIVE_S):
-            if take_order(self._store, order, worker, self._pace.queue_lease_s):
+        for order, worker in assign(orders, self.store.workers(), self.store.now() - ALIVE_S):
+            if take_order(self.store, order, worker, self.pace.queue_lease_s):
                 self._send([order.match], worker_queue(worker))
 
     def _packed(self, sha256: str) -> bytes:
-        return self._store.source(sha256).pack()
+        return self.store.source(sha256).pack()
 
     def _publish(self, matches: Sequence[LeasedMatch], queue: str) -> None:
         waiting = [(match.id, match.attempt) for match in matches]
         try:
-            for part in chunks(matches, self._estimates, self._pace):
+            for part in chunks(matches, self.estimates, self.pace):
                 for ticket in self._send(part, queue):
                     waiting.remove(ticket.lease)
                     logger.debug("published", extra=ticket.about)
         except (redis.RedisError, BrokerAway, OSError):
-            self._store.release(waiting)
+            self.store.release(waiting)
             raise
 
     def _send(self, matches: Sequence[LeasedMatch], queue: str) -> list[Ticket]:
-        chunk = Chunk(tuple(self._tickets.issue(match) for match in matches))
+        chunk = Chunk(tuple(self.tickets.issue(match) for match in matches))
         for sha256 in {player.sha256 or "" for _, task in chunk.matches for player in task.players} - {""}:
-            self._publisher.keep_source(sha256, partial(self._packed, sha256))
+            self.publisher.keep_source(sha256, partial(self._packed, sha256))
         limit_s = CHUNK_LIMIT_S + max(match_wall_limit_s(task) for _, task in chunk.matches) + GRACE_S
-        self._publisher.publish(queue, chunk, expires_s=self._pace.queue_lease_s, time_limit_s=limit_s)
+        self.publisher.publish(queue, chunk, expires_s=self.pace.queue_lease_s, time_limit_s=limit_s)
         return [ticket for ticket, _ in chunk.matches]
 
 

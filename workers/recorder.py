@@ -11,6 +11,7 @@ import logging
 import math
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import redis
@@ -98,26 +99,23 @@ _MESSAGES: Final[TypeAdapter[_Hello | _Beat | _Results]] = TypeAdapter(
 )
 
 
+@dataclass(eq=False)
 class Recorder:
-    """Takes the messages of workers, from whatever carried them."""
+    """Takes the messages of workers, from whatever carried them, and records into a store.
 
-    def __init__(
-        self, store: Store, tickets: Tickets, estimates: Estimates, *, beat_lease_s: float, max_losses: int
-    ) -> None:
-        """Records into a store.
+    Attributes:
+        store: the store.
+        tickets: checks whether a worker was given what it answers for.
+        estimates: told how long matches took.
+        beat_lease_s: how long a beat prolongs leases.
+        max_losses: leases that a match may lose before it has failed.
+    """
 
-        Args:
-            store: the store.
-            tickets: checks whether a worker was given what it answers for.
-            estimates: told how long matches took.
-            beat_lease_s: how long a beat prolongs leases.
-            max_losses: leases that a match may lose before it has failed.
-        """
-        self._store = store
-        self._tickets = tickets
-        self._estimates = estimates
-        self._beat_lease_s = beat_lease_s
-        self._max_losses = max_losses
+    store: Store
+    tickets: Tickets
+    estimates: Estimates
+    beat_lease_s: float
+    max_losses: int
 
     def accept(self, body: bytes | str) -> None:
         """Does what a message asks for, once, however often it comes.
@@ -142,20 +140,20 @@ class Recorder:
                 self._hello(message)
             case _Beat():
                 leases = [ticket.lease for ticket in map(self._ticket, message.tickets)]
-                self._store.renew(leases, self._beat_lease_s, worker=message.worker)
+                self.store.renew(leases, self.beat_lease_s, worker=message.worker)
             case _Results():
                 self._results(message)
 
     def _hello(self, message: _Hello) -> None:
         environment = message.environment.model_dump(exclude_defaults=True)
-        wanted = [(each.id, each.environment) for each in active(self._store) if each.environment]
+        wanted = [(each.id, each.environment) for each in active(self.store) if each.environment]
         refused = why_not(environment, wanted)
-        self._store.announce(message.worker, message.slots, environment, refused=refused)
+        self.store.announce(message.worker, message.slots, environment, refused=refused)
 
     def _ticket(self, value: list[Any]) -> Ticket:
         try:
             ticket = Ticket.from_json(value)
-            self._tickets.check(ticket)
+            self.tickets.check(ticket)
         except (ValueError, NotFound) as error:
             raise Rejected(str(error)) from None
         return ticket
@@ -177,26 +175,26 @@ class Recorder:
                 continue
             if ticket.attempt != REPEATED:
                 checked.append((ticket, result))
-            elif not answer_order(self._store, ticket.id, message.worker, [each.digest for each in result.games]):
+            elif not answer_order(self.store, ticket.id, message.worker, [each.digest for each in result.games]):
                 logger.warning("played again by one who was not asked to", extra=about(ticket))
-        outcomes = self._store.record([result for _, result in checked])
+        outcomes = self.store.record([result for _, result in checked])
         for (ticket, result), outcome in zip(checked, outcomes, strict=True):
-            self._estimates.observe(ticket.tournament_id, ticket.entrants, result.play_s)
+            self.estimates.observe(ticket.tournament_id, ticket.entrants, result.play_s)
             level = logging.INFO if outcome in (Recorded.RECORDED, Recorded.DUPLICATE) else logging.WARNING
             logger.log(level, "result: %s", outcome, extra=about(ticket))
-            if outcome is Recorded.RECORDED and is_drawn(self._tickets.tournament(ticket.tournament_id), ticket.key):
-                order_repeats(self._store, ticket.tournament_id, [ticket.number])
+            if outcome is Recorded.RECORDED and is_drawn(self.tickets.tournament(ticket.tournament_id), ticket.key):
+                order_repeats(self.store, ticket.tournament_id, [ticket.number])
         for ticket, reason in failures:
             logger.warning("failure: %s", reason, extra=about(ticket))
-            self._store.fail(*ticket.lease, reason, max_losses=self._max_losses)
+            self.store.fail(*ticket.lease, reason, max_losses=self.max_losses)
         if unplayed:
-            self._store.release(ticket.lease for ticket in unplayed)
+            self.store.release(ticket.lease for ticket in unplayed)
         for ticket in (*unplayed, *(ticket for ticket, _ in failures)):
             if ticket.attempt == REPEATED:
-                release_order(self._store, ticket.id, message.worker)
+                release_order(self.store, ticket.id, message.worker)
 
     def _played_again(self, ticket: Ticket, data: Mapping[str, Any]) -> MatchResult:
-        task = self._tickets.of(ticket)
+        task = self.tickets.of(ticket)
         try:
             result = checked_result(task, data)
         except Exception as error:  # noqa: BLE001  # hostile acts may break the engine in ways that nobody has thought of

@@ -16,6 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import redis
@@ -108,63 +109,56 @@ def claim_place() -> tuple[int, socket.socket]:
     raise OSError(f"no free place among {_PLACES} on this machine")
 
 
+@dataclass(eq=False)
 class Player:
-    """Plays chunks, in a process of its own with a sandbox of its own."""
+    """Plays chunks, in a process of its own with a sandbox of its own.
 
-    def __init__(
-        self,
-        name: str,
-        broker: Broker,
-        seat: Callable[[], tuple[Seating, int]],
-        leave: Callable[[], None],
-        watchdog: Callable[[float], None],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Prepares to play.
+    Attributes:
+        name: the worker's.
+        broker: the world.
+        seat: starts a sandbox and says from which slot on its guests are numbered.
+        leave: called when nothing works here.
+        watchdog: told in how many seconds this process is to be ended if it is not told again; 0 is never.
+        clock: monotonic seconds.
+    """
 
-        Args:
-            name: the worker's.
-            broker: the world.
-            seat: starts a sandbox and says from which slot on its guests are numbered.
-            leave: called when nothing works here.
-            watchdog: told in how many seconds this process is to be ended if it is not told again; 0 is never.
-            clock: monotonic seconds.
-        """
-        self._name = name
-        self._broker = broker
-        self._seat = seat
-        self._leave = leave
-        self._watchdog = watchdog
-        self._clock = clock
-        self._pulse = Pulse(lambda: self._beat("alive"), clock)
-        self._sandbox: Any = None
-        self._referee: Referee | None = None
-        self._sources: OrderedDict[str, BotSource] = OrderedDict()
-        self._waiting: list[tuple[Ticket, MatchTask]] = []
-        self._failures_in_a_row = 0
+    name: str
+    broker: Broker
+    seat: Callable[[], tuple[Seating, int]]
+    leave: Callable[[], None]
+    watchdog: Callable[[float], None]
+    clock: Callable[[], float] = time.monotonic
+    _sandbox: Any = None
+    _referee: Referee | None = None
+    _sources: OrderedDict[str, BotSource] = field(default_factory=OrderedDict)
+    _waiting: list[tuple[Ticket, MatchTask]] = field(default_factory=list)
+    _failures_in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        self._pulse = Pulse(lambda: self._beat("alive"), self.clock)
 
     def play(self, message: Sequence[dict[str, Any]]) -> None:
         """Plays a chunk and answers with results, failures, and what it did not get to."""
-        begun_s = self._clock()
+        begun_s = self.clock()
         self._waiting = list(Chunk.from_json(message).matches)
         self._beat("started")
-        answer = _Answer(self._name, self._broker)
+        answer = _Answer(self.name, self.broker)
         try:
             self._play_all(begun_s, answer)
         finally:
-            self._watchdog(0)
+            self.watchdog(0)
             answer.send()  # what was played counts, whatever went wrong after it
         if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
-            logger.error("nothing can be played here: this worker leaves", extra={"worker": self._name})
-            self._leave()
+            logger.error("nothing can be played here: this worker leaves", extra={"worker": self.name})
+            self.leave()
 
     def _play_all(self, begun_s: float, answer: _Answer) -> None:
         while self._waiting:
             ticket, task = self._waiting[0]
-            late = answer.played and self._clock() - begun_s > CHUNK_LIMIT_S
+            late = answer.played and self.clock() - begun_s > CHUNK_LIMIT_S
             if (
                 late
-                or self._broker.is_cancelled(ticket.tournament_id)
+                or self.broker.is_cancelled(ticket.tournament_id)
                 or not self._has_sources(task)
                 or not self._ready()
             ):
@@ -181,7 +175,7 @@ class Player:
 
     def _play(self, ticket: Ticket, task: MatchTask, answer: _Answer) -> None:
         assert self._referee is not None
-        begun_s = self._clock()
+        begun_s = self.clock()
         try:
             games = self._referee.play_match(task)
         except SandboxFailure as failure:
@@ -191,27 +185,27 @@ class Player:
             answer.failed(ticket, str(failure)[:500])
         else:
             self._failures_in_a_row = 0
-            played_s = self._clock() - begun_s
+            played_s = self.clock() - begun_s
             logger.info("played in %.3f s", played_s, extra=ticket.about)
-            answer.result(ticket, MatchResult(task.match_id, task.attempt, games, self._name, played_s))
+            answer.result(ticket, MatchResult(task.match_id, task.attempt, games, self.name, played_s))
 
     def _ready(self) -> bool:
         if self._referee is None and self._failures_in_a_row < MAX_FAILURES_IN_A_ROW:
             try:
-                self._sandbox, first_slot = self._seat()
+                self._sandbox, first_slot = self.seat()
             except (SandboxFailure, OSError) as failure:
                 # Nothing has happened to the match: it is given back, and this worker goes.
-                logger.error("the sandbox does not start: %s", failure, extra={"worker": self._name})  # noqa: TRY400
+                logger.error("the sandbox does not start: %s", failure, extra={"worker": self.name})  # noqa: TRY400
                 self._failures_in_a_row = MAX_FAILURES_IN_A_ROW
             else:
                 self._referee = Referee(self._sandbox, self._sources, first_slot=first_slot, watcher=self._pulse)
         return self._referee is not None
 
     def _beat(self, kind: str) -> None:
-        self._pulse.beaten_s = self._clock()
-        self._watchdog(max((silence_limit_s(task.limits) for _, task in self._waiting), default=0))
+        self._pulse.beaten_s = self.clock()
+        self.watchdog(max((silence_limit_s(task.limits) for _, task in self._waiting), default=0))
         tickets = [ticket.to_json() for ticket, _ in self._waiting]
-        self._broker.tell({"kind": kind, "worker": self._name, "tickets": tickets})
+        self.broker.tell({"kind": kind, "worker": self.name, "tickets": tickets})
 
     def _has_sources(self, task: MatchTask) -> bool:
         """Gets the sources of a match that are not here yet; believes a hash and nothing else."""
@@ -220,7 +214,7 @@ class Player:
                 self._sources.move_to_end(sha256)
                 continue
             try:
-                source = BotSource.unpack(self._broker.packed_source(sha256) or b"")
+                source = BotSource.unpack(self.broker.packed_source(sha256) or b"")
             except ValueError:
                 source = None
             if source is None or source.sha256 != sha256:
