@@ -41,8 +41,8 @@ while legal := game.advance():
     index = adapters[seat].answer(writer.question(seat, 0, game.deal.phase, legal)[2:])[1]
     game.act_legal(legal[index])
 print(game.outcome.end)
-third_party = {name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names - {"smear__mypyc"}
-print(sorted(third_party))
+found = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sorted(found - sys.stdlib_module_names - {"smear__mypyc"}))
 """
 
 
