@@ -5,8 +5,8 @@ from typing import assert_type
 
 import pytest
 
+from tests.core.adapters import question
 from tests.core.table import DUEL, WISCONSIN
-from tests.core.test_adapter import question
 from tournament.adapter import BotError, SeatAdapter
 from tournament.bot import Bot, Card, Deal, DiscardingBot, Limits, PastDeal, Rules, Trick, View, data, time_left
 from tournament.deal import BID, DISCARD, PLAY

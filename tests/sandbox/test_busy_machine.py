@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sandbox.conftest import RULES
-from tests.sandbox.test_guests import Table, bot
+from tests.sandbox.guests import Table, bot
 from tournament.rules import Limits
 from tournament.source import BotSource
 from workers.sandbox.frames import GuestInit

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.sandbox.conftest import Seat
-from tests.sandbox.test_guests import Table
+from tests.sandbox.guests import Table
 from tournament.rules import Limits
 from workers.sandbox.faults import GuestFault
 from workers.sandbox.host import Sandbox

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.conftest import RULES
-from tests.sandbox.test_guests import Table, bot
+from tests.sandbox.guests import Table, bot
 from tournament.rules import Limits
 from tournament.source import BotSource
 from workers.sandbox.faults import GuestFault
@@ -75,7 +75,7 @@ def test_a_thousand_games_half_of_them_ended_by_death_leave_nothing_behind() -> 
 WORKER = """
 import sys
 from tests.sandbox.conftest import RULES
-from tests.sandbox.test_guests import Table, bot
+from tests.sandbox.guests import Table, bot
 from tournament.rules import Limits
 from tournament.source import BotSource
 from workers.sandbox.frames import GuestInit

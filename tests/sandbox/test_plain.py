@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sandbox.conftest import RULES
-from tests.sandbox.test_guests import Table, bot
+from tests.sandbox.guests import Table, bot
 from tournament.game import FaultKind
 from tournament.intake import MODULES
 from tournament.rules import Limits
