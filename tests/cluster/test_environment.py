@@ -73,4 +73,4 @@ def test_a_page_tells_what_is_demanded_and_what_is_missing() -> None:
 
 
 def test_what_the_sandbox_can_have_is_what_can_be_demanded() -> None:
-    assert set(Confinement().optional) == set(LAYERS)
+    assert set(Confinement().missing) == set(LAYERS)
