@@ -31,9 +31,12 @@ def main() -> None:
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home) as folder:
         extensions = mypycify(
-            ["--follow-imports=silent", *sources], opt_level="3", debug_level="0", group_name=compiled.GROUP,
+            ["--follow-imports=silent", f"--cache-dir={folder}/types", *sources],
+            opt_level="3",
+            debug_level="0",
+            group_name=compiled.GROUP,
             target_dir=f"{folder}/c",
-        )  # fmt: skip
+        )
         build = build_ext(Distribution({"ext_modules": extensions}))
         build.build_lib, build.build_temp = f"{folder}/lib", f"{folder}/temp"
         build.parallel = os.cpu_count()

@@ -135,6 +135,9 @@ class Deal:
         self._best = self._best_seat = -1  # the power of the best card of the trick, and whose it is
         self._points: Points | None = None  # counted once, when the deal ends
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError("Deal is no base class, compiled it cannot be one: hold a deal instead")
+
     def copy(self) -> Deal:
         """Returns an independent deal in the same state, for a bot that searches."""
         other = Deal(self.rules, self.dealer, self.hands, self.undealt)

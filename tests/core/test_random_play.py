@@ -235,6 +235,11 @@ def test_the_acts_alone_play_a_game_again() -> None:
         assert again.acts == game.acts
 
 
+def test_a_deal_is_no_base_class_whether_it_is_compiled_or_not() -> None:
+    with pytest.raises(TypeError):
+        type("Mine", (Deal,), {})
+
+
 def test_a_copy_goes_its_own_way() -> None:
     random = Random(3)
     for rules in MODES:
