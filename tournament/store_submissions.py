@@ -270,7 +270,12 @@ class Submissions(Checks):
             return [NewEntrant(row.name, row.version, files[row.sha256], row.account_id, row.id) for row in rows]
 
     def _bot(self, connection: Connection, new: NewSubmission, reserved: Sequence[str], now: float) -> int:
-        row = connection.execute(select(BOT).where(BOT.c.name == new.bot)).one_or_none()
+        if not BOT_NAME.fullmatch(new.bot):  # first: bots whose name went to another are called otherwise
+            raise ValueError(
+                f"{new.bot!a:.60} is no bot name: expected at most 39 of a-z, 0-9, - and _, a letter or digit first"
+            )
+        # Locked, so that no bot loses its name while its owner's upload comes in.
+        row = connection.execute(select(BOT).where(BOT.c.name == new.bot).with_for_update()).one_or_none()
         if row is not None and row.account_id != new.account_id and _is_no_bot_yet(connection, row):
             # The name is free, and this one keeps one that nobody can ask for.
             change_row(connection, BOT, row.id, name=f"{row.name} ({row.id})")
@@ -282,10 +287,6 @@ class Submissions(Checks):
                 raise WrongState(f"{new.bot} was disabled by the organiser: {row.disabled}")
             _check_room(connection, row.account_id, row.id)
             return int(row.id)
-        if not BOT_NAME.fullmatch(new.bot):
-            raise ValueError(
-                f"{new.bot!a:.60} is no bot name: expected at most 39 of a-z, 0-9, - and _, a letter or digit first"
-            )
         if new.bot in reserved:
             raise WrongState(f"{new.bot} is a house bot: expected a name of your own")
         _check_room(connection, new.account_id)

@@ -147,6 +147,10 @@ def test_a_name_under_which_all_was_refused_is_free_for_another(store: Store) ->
     assert [each.bot for each in store.submissions(account_id=ada)] == ["owl", "fox (1)"]
     with pytest.raises(WrongState, match="belongs to another"):
         submit(store, ada, "fox")
+    for uploaded in (files("1"), None):
+        with pytest.raises(ValueError, match="no bot name"):  # nobody can ask for it, its owner neither
+            store.submit(NewSubmission(ada, "fox (1)", "x.zip", uploaded, () if uploaded else ("not a bot",)), HOUSE)
+    assert len(store.submissions(account_id=ada)) == 2
 
 
 def test_quotas_count_one_account_and_not_another(store: Store) -> None:
