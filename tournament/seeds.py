@@ -19,8 +19,6 @@ from tournament.rules import HAND_SIZE, Rules
 BOT_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,38}")
 """What a bot may be called (replay format, Seeds)."""
 
-SECRET_DIGITS: Final = 64
-
 
 def commitment(secret: str) -> str:
     """Returns the hexadecimal SHA-256 of the secret's text, published before the first deal.

@@ -21,7 +21,6 @@ from workers.sandbox.faults import TRACEBACK_LIMIT, safe_line, safe_text
 
 ANSWER: Final = Struct("<HH")
 INIT_LENGTH: Final = Struct("<I")
-QUESTION_LENGTH: Final = Struct("<H")
 ERROR_HEAD: Final = Struct("<HHBH")
 FORBIDDEN: Final = Struct("<HHI")
 
