@@ -3,7 +3,7 @@
     python3 .ci/bootstrap.py compile [FOLDER]
 
 Needs a C compiler and Python's headers, and takes about half a minute. FOLDER is what TOURNAMENT_COMPILED will name; by
-default the environment's own. Folders made from other sources are deleted.
+default the environment's own. What an earlier run made for this Python is deleted.
 """
 
 import os
@@ -24,8 +24,8 @@ from tournament import compiled
 
 def main() -> None:
     """Compiles into a folder beside the final one, which appears when it is complete."""
-    home = compiled.home().absolute()
-    final = home / compiled.digest()
+    home = compiled.home()
+    final = compiled.folder()
     os.chdir(compiled.ROOT)  # mypyc derives the names of modules from the paths of files
     sources = [str(compiled.source_of(module).relative_to(compiled.ROOT)) for module in compiled.MODULES]
     home.mkdir(parents=True, exist_ok=True)
@@ -42,10 +42,9 @@ def main() -> None:
         build.parallel = os.cpu_count()
         build.ensure_finalized()
         build.run()
-        for old in home.iterdir():
-            if old != Path(folder):
-                shutil.rmtree(old)
-        shutil.copytree(f"{folder}/lib", final)
+        for old in home.glob(f"{compiled.TAG}-*"):
+            shutil.rmtree(old)
+        Path(folder, "lib").rename(final)
     print(f"Compiled {len(sources)} modules into {final}")
 
 

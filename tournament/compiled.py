@@ -39,6 +39,10 @@ GROUP: Final = "smear"
 """What mypyc calls the library that the compiled modules share."""
 
 
+TAG: Final = f"smear-{sys.implementation.cache_tag}"
+"""How the folders of this Python's modules begin."""
+
+
 def source_of(module: str) -> Path:
     """Returns where a module of ours is written."""
     return ROOT.joinpath(*module.split(".")).with_suffix(".py")
@@ -53,8 +57,13 @@ def digest() -> str:
 
 
 def home() -> Path:
-    """Returns the folder that holds the compiled modules, one folder in it for each digest."""
+    """Returns the folder that holds the folders of compiled modules."""
     return Path(os.environ.get(SWITCH) or Path(sys.prefix, "smear-compiled")).absolute()
+
+
+def folder() -> Path:
+    """Returns the folder of the modules compiled from these very sources, which may not exist."""
+    return home() / f"{TAG}-{digest()}"
 
 
 def setting() -> dict[str, str]:
@@ -82,9 +91,8 @@ def use() -> None:
     """Lets imports take the compiled modules, if there are any of these very sources; called before all others."""
     if os.environ.get(SWITCH) == "off" or not home().is_dir():
         return
-    folder = home() / digest()
-    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
-    files = {name: folder.joinpath(*name.split(".")).with_suffix(suffix) for name in (*MODULES, f"{GROUP}__mypyc")}
+    made, suffix = folder(), importlib.machinery.EXTENSION_SUFFIXES[0]
+    files = {name: made.joinpath(*name.split(".")).with_suffix(suffix) for name in (*MODULES, f"{GROUP}__mypyc")}
     if all(file.is_file() for file in files.values()):
         sys.meta_path.insert(0, _Finder(files))
 

@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tournament import compiled
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.wire import MatchTask, own_result
@@ -62,13 +63,14 @@ class Child:
 
     def __init__(self, core: int | None, *, plain: bool = False, slot: int = 0) -> None:
         """Starts the process; arguments as of `workers.child.main`."""
+        allowed = {name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)}
         settings = {"core": core, "parent": os.getpid(), "plain": plain, "slot": slot}
         # A session of its own: Ctrl-C goes to the parent alone, which ends the run in good order.
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "workers.child", json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={name: value for name, value in os.environ.items() if name.startswith(_ENVIRONMENT)},
+            env=allowed | compiled.setting(),
             start_new_session=True,
         )
         assert self.process.stdin is not None

@@ -36,25 +36,25 @@ def origin(module: str, value: str) -> str:
 
 
 def test_modules_compiled_from_these_sources_are_taken_unless_it_is_switched_off(tmp_path: Path) -> None:
-    made = files(tmp_path / compiled.digest())
+    made = files(tmp_path / compiled.folder().name)
     assert origin("tournament.deal", str(tmp_path)) == str(made["tournament.deal"])
     assert origin("tournament.cards", str(tmp_path)) == str(compiled.source_of("tournament.cards"))
     assert origin("tournament.deal", "off") == str(compiled.source_of("tournament.deal"))
 
 
 def test_modules_compiled_from_other_sources_are_not_taken(tmp_path: Path) -> None:
-    files(tmp_path / ("0" * 16))
+    files(tmp_path / f"{compiled.TAG}-{16 * '0'}")
     assert origin("tournament.deal", str(tmp_path)) == str(compiled.source_of("tournament.deal"))
 
 
 def test_an_incomplete_folder_is_not_taken(tmp_path: Path) -> None:
-    made = files(tmp_path / compiled.digest())
+    made = files(tmp_path / compiled.folder().name)
     made["workers.sandbox.remote"].unlink()
     assert origin("tournament.deal", str(tmp_path)) == str(compiled.source_of("tournament.deal"))
 
 
 def test_a_module_of_the_workers_taken_first_is_found_compiled_too(tmp_path: Path) -> None:
-    made = files(tmp_path / compiled.digest())
+    made = files(tmp_path / compiled.folder().name)
     program = "import importlib.util\nprint(importlib.util.find_spec('workers.referee').origin)"
     environment = {**os.environ, "PYTHONPATH": str(compiled.ROOT), compiled.SWITCH: str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)

@@ -10,6 +10,13 @@ from pathlib import Path
 import pytest
 
 from tournament import compiled
+from tournament.rules import Limits, Rules
+from tournament.source import BotSource
+from workers.local import Child
+from workers.sandbox.frames import GuestInit
+from workers.sandbox.host import Sandbox
+
+RULES = Rules.make("cutthroat")
 
 BOTS = {
     "drawing.py": """
@@ -77,6 +84,25 @@ def built() -> str:
     if not compiled.in_use():
         pytest.skip("nothing is compiled: python3 .ci/bootstrap.py compile FOLDER, and TOURNAMENT_COMPILED=FOLDER")
     return str(compiled.home())
+
+
+@pytest.mark.parametrize("switch", ["as it is", "off"])
+def test_children_and_guests_run_what_their_parent_runs(
+    built: str, switch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(compiled.SWITCH, built if switch == "as it is" else switch)
+    child = Child(None)
+    with Sandbox(numpy=False) as sandbox:
+        try:
+            while not child.hear():
+                pass
+            guest = sandbox.spawn(BotSource.of_file(b"class Bot: pass"), GuestInit(RULES, Limits(), 0, "0" * 64), 0)
+            guest.wait_ready()
+            for pid in (child.process.pid, guest.pid):
+                assert (f"/{compiled.TAG}-" in Path(f"/proc/{pid}/maps").read_text()) is (switch != "off")
+            guest.close()
+        finally:
+            child.end()
 
 
 @pytest.mark.parametrize("mode", ["cutthroat --players 3", "wisconsin --bidder-takes 3"])

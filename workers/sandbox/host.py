@@ -40,7 +40,7 @@ OPTIONAL_LAYERS: Final = ("landlock", "own-uid")
 
 _logger = logging.getLogger(__name__)
 _TICK_SHARE: Final = 0.05
-_STALL_TICKS: Final = 5
+_STALL_S: Final = 0.100
 _START_TIMEOUT_S: Final = 60.0
 _SERVER_TIMEOUT_S: Final = 30.0
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -385,7 +385,7 @@ class Sandbox:
                 meter = None  # most waits are over before the next tick, and cost no look at the kernel
             elif meter is None:
                 # A wait that is seen for the second time has lasted two ticks at most: in the bot's favour.
-                meter = clocks.WallMeter(clocks.ProcessProbe(guest.pid), now_s, _STALL_TICKS * tick)
+                meter = clocks.WallMeter(clocks.ProcessProbe(guest.pid), now_s, _STALL_S)
             else:
                 meter.feed(now_s)
                 verdict = guest.overdue(meter, now_s)
