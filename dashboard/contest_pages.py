@@ -199,7 +199,7 @@ class ActForm(BaseModel):
     reason: _Text = ""
     matches: _Text = ""
     bot: int = -1
-    rounds: int | None = Field(None, ge=1)
+    rounds: int | None = None
     budget: _Text = ""
     house: _House = ()
 

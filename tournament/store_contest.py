@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, func, or_, select, tuple_
 from tournament.fairness import FairMatch
 from tournament.models import MatchState, TournamentState
 from tournament.models_people import OPEN_STATES
-from tournament.planning import Plan
+from tournament.planning import MOST_ROUNDS, Plan
 from tournament.store_database import NotFound, WrongState, add_row, change_row, change_where, clock, found, put_row
 from tournament.store_record import entrants_of, scores_of
 from tournament.store_state import lock_tournament
@@ -66,7 +66,10 @@ class Contests(Submissions):
         Raises:
             NotFound: there is no such tournament.
             WrongState: it has started.
+            ValueError: that are no rounds, or too many.
         """
+        if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
+            raise ValueError(f"rounds is {rounds}: expected 1 to {MOST_ROUNDS}")
         with self.write() as connection:
             row = _before_start(connection, tournament_id, "this is settled before the start")
             plan = Plan.from_dict({**row.plan.to_dict(), **changes})

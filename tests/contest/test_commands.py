@@ -152,6 +152,7 @@ def test_acts_that_say_too_little_get_one_line(store: Store, run: Run) -> None:
     for arguments, words in (
         (("announce", " "), "an empty announcement: expected a text"),
         (("announce", "", "--tournament", "1"), "an empty announcement: expected a text"),
+        (("plan", "1", "--rounds", "1000000000000"), "rounds is 1000000000000: expected 1 to 10000"),
         (("grades", "1"), "has not started: there are no grades yet"),
         (("repeat", "1"), "no match of tournament 1 is recorded yet"),
         (("void", "1", "1", "--reason", ""), "no reason: expected one"),
@@ -161,6 +162,7 @@ def test_acts_that_say_too_little_get_one_line(store: Store, run: Run) -> None:
     ):
         assert words in contest(run, *arguments, status=2), arguments
     assert store.announcements() == []
+    assert store.tournament(1).rounds == 1
     assert "Ada may hand in until 2020-01-01 19:00 UTC." in contest(
         run, "times", "1", "--for", "Ada", "--closes", "2020-01-01 19:00"
     )
