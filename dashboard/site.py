@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse
@@ -28,24 +29,38 @@ Value = TypeVar("Value")
 
 
 class Cache(Generic[Value]):
-    """The last results of a pure but slow step, by a key that names everything they depend on."""
+    """The results of a pure but slow step that were asked for last, by a key that names everything they depend on."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._kept: dict[Hashable, Value] = {}
-        self._making = Lock()
+        self._lock = Lock()
+        # A key's lock lasts as long as somebody makes its value or waits for it.
+        self._making: WeakValueDictionary[Hashable, Lock] = WeakValueDictionary()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Give the kept value or make and keep it, one at a time; who asks while it is being made waits for it."""
-        value = self._kept.get(key)
-        if value is None:
-            with self._making:
-                value = self._kept.get(key)
-                if value is None:
-                    value = make()
-                    for oldest in list(self._kept)[: len(self._kept) - self._size + 1]:
-                        del self._kept[oldest]
+        """Give the kept value or make and keep it; who asks for it meanwhile waits, and for another one does not."""
+        with self._lock:
+            value = self._again(key)
+            if value is not None:
+                return value
+            making = self._making.setdefault(key, Lock())
+        with making:
+            with self._lock:
+                value = self._again(key)
+            if value is None:
+                value = make()
+                with self._lock:
                     self._kept[key] = value
+                    for stale in list(self._kept)[: -self._size]:
+                        del self._kept[stale]
+        return value
+
+    def _again(self, key: Hashable) -> Value | None:
+        """Give the kept value, which is now the last that was asked for."""
+        value = self._kept.pop(key, None)
+        if value is not None:
+            self._kept[key] = value
         return value
 
 

@@ -140,6 +140,37 @@ def test_who_asks_while_a_value_is_made_waits_for_it() -> None:
         assert (first.result(), second.result(), made) == (17, 17, [1])
 
 
+def test_who_asks_for_another_value_does_not_wait() -> None:
+    cache: Cache[int] = Cache(2)
+    begun, go = Event(), Event()
+
+    def slow() -> int:
+        begun.set()
+        return 17 if go.wait(30) else 0
+
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            first = pool.submit(cache.get, "slow", slow)
+            assert begun.wait(30)
+            assert pool.submit(cache.get, "quick", lambda: 4).result(10) == 4
+        finally:
+            go.set()
+        assert first.result() == 17
+
+
+def test_the_value_that_was_not_asked_for_the_longest_gives_way() -> None:
+    cache: Cache[str] = Cache(2)
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(key)
+        return key
+
+    for key in "ababacab":
+        assert cache.get(key, make) == key
+    assert made == ["a", "b", "c", "b"]
+
+
 def test_a_value_that_could_not_be_made_is_made_again() -> None:
     cache: Cache[int] = Cache(2)
     with pytest.raises(ZeroDivisionError):
