@@ -32,9 +32,11 @@ def parse_game(game: str) -> tuple[str, int]:
 
 
 def parse_view(hands: str, players: int) -> int | None:
-    """Read whose hands are shown; 404 for a seat that the game does not have."""
+    """Read whose hands are shown; 404 for a seat that the game does not have, 422 for what numbers no seat."""
     if hands in ("", "all"):
         return None
+    if hands.isdecimal() and len(hands) > 1:
+        raise HTTPException(422, f"hands is {hands[:20]!r}: expected all, or a seat, which has one digit.")
     if not hands.isdecimal() or int(hands) >= players:
         raise HTTPException(404, f"hands is {hands[:20]!r}: expected all, or a seat from 0 to {players - 1}.")
     return int(hands)
