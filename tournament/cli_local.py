@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tournament import seeds
 from tournament.cli_common import LocalBot, Refused, notes, say_plain
 from tournament.lock import CoordinatorLock
+from tournament.models import TournamentState
 from tournament.replay import document, to_line
 from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
@@ -44,16 +45,16 @@ def executor_here(jobs: int, *, own: bool) -> Iterator[LocalExecutor]:
     Raises:
         Refused: there is no sandbox here, and there are bots of others.
     """
-    executor = LocalExecutor(jobs)
-    try:
-        executor.wait_ready()
-    except SandboxRefused as failure:
-        executor.close()
-        if not own:
-            raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
-        say_plain(str(failure))
-        executor = LocalExecutor(jobs, plain=True)
-    with closing(executor):
+    with ExitStack() as stack:
+        executor = stack.enter_context(closing(LocalExecutor(jobs)))
+        try:
+            executor.wait_ready()
+        except SandboxRefused as failure:
+            if not own:
+                raise Refused(f"bots of others are played in the sandbox only: {failure}") from None
+            say_plain(str(failure))
+            executor.close()
+            executor = stack.enter_context(closing(LocalExecutor(jobs, plain=True)))
         yield executor
 
 
@@ -71,13 +72,15 @@ def expected_s(executor: LocalExecutor, found: list[LocalBot], rules: Rules) -> 
     return EXPECTED_DEALS * sum(seconds) / len(seconds)
 
 
-def play_queued(store: Store, tournament_id: int, executor: LocalExecutor, again: str) -> None:
-    """Plays a tournament to its end, or shows the progress of whoever holds the database's lock.
+def play_queued(
+    store: Store, tournament_id: int, executor: Callable[[], AbstractContextManager[LocalExecutor]], again: str
+) -> None:
+    """Plays a tournament to its end, or shows the progress of whoever holds the database's lock; a pause is over.
 
     Args:
         store: where its matches are queued.
         tournament_id: which.
-        executor: plays them.
+        executor: starts what plays them, once it is our turn; not where the holder of the lock plays all.
         again: the command that plays on after an interrupt.
 
     Raises:
@@ -87,16 +90,26 @@ def play_queued(store: Store, tournament_id: int, executor: LocalExecutor, again
     # Windows has no such locks: there whoever starts two runs of one file is not helped.
     locking = nullcontext() if path is None or os.name == "nt" else CoordinatorLock(path)
     with _Progress(store, tournament_id) as progress, locking as lock:
-        if lock is not None and not lock.acquire():
+        if watched := lock is not None and not lock.acquire():
             notes.print(f"Process {lock.holder()} plays the matches of this database; this shows its progress.")
+            _end_pause(store, tournament_id)
             while store.counts(tournament_id).open and not lock.acquire():
                 progress.refresh()
                 time.sleep(WATCH_S)
-        with _noted_interrupts() as interrupts:
-            _play(LocalRun(store, executor, tournament_id), store, tournament_id, progress, interrupts)
+            if not store.counts(tournament_id).open:
+                return
+        with executor() as started, _noted_interrupts() as interrupts:
+            if not watched:  # a pause that began meanwhile is another's doing
+                _end_pause(store, tournament_id)
+            _play(LocalRun(store, started, tournament_id), store, tournament_id, progress, interrupts)
         if interrupts:
             notes.print(f"Stopped; no finished match is lost. Play on with: {again}")
             raise KeyboardInterrupt
+
+
+def _end_pause(store: Store, tournament_id: int) -> None:
+    if store.tournament(tournament_id).state is TournamentState.PAUSED:
+        store.set_state(tournament_id, TournamentState.RUNNING)
 
 
 def _play(run: LocalRun, store: Store, tournament_id: int, progress: _Progress, interrupts: Sequence[int]) -> None:

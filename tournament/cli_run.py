@@ -7,6 +7,8 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +40,6 @@ from tournament.cli_common import (
 )
 from tournament.cli_local import executor_here, expected_s, play_queued, write_replays
 from tournament.environment import demanding, environment, missing
-from tournament.models import TournamentState
 from tournament.models_people import FIRST_ACCOUNT
 from tournament.rules import Rules
 from tournament.schedule import Entry, games_per_match, schedule
@@ -47,6 +48,7 @@ from tournament.store_cluster import Active
 from tournament.store_values import NewEntrant, NewTournament, TournamentInfo
 from tournament.wording import counted, duration
 from workers.embedded import why_not_here
+from workers.local import LocalExecutor
 from workers.repeat import environment_here
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def _run(
         ]
         tournament_id = store.create_running(new, entrants)
         notes.print(f"Tournament {tournament_id}; commitment to the secret {seeds.commitment(secret)}")
-        play_queued(store, tournament_id, executor, resume_command(tournament_id, db, replays))
+        play_queued(store, tournament_id, lambda: nullcontext(executor), resume_command(tournament_id, db, replays))
         _say_end(store, tournament_id, replays, as_json=as_json)
 
 
@@ -145,19 +147,27 @@ def resume(
     with opened(db) as store:
         info = store.tournament(tournament)
         if store.counts(info.id).open:
-            if reason := why_not_here(store, Active(info.id, info.environment, 0), environment_here()):
-                raise Refused(
-                    f"tournament {info.id} is not played here: {reason}. Its other games were played there, and these "
-                    "might come out otherwise: resume it under its own environment (tournament doctor tells this one's)"
-                )
-            if info.state is TournamentState.PAUSED:
-                store.set_state(info.id, TournamentState.RUNNING)
-            own = all(each.owner < FIRST_ACCOUNT for each in store.entrants(info.id))
-            with executor_here(jobs or core_count(), own=own) as executor:
-                play_queued(store, info.id, executor, resume_command(info.id, db, replays))
+            executor = partial(_fitting_executor, store, info.id, jobs or core_count())
+            play_queued(store, info.id, executor, resume_command(info.id, db, replays))
         else:
             notes.print(f"Tournament {info.id} is {info.state}: nothing is queued.")
         _say_end(store, info.id, replays, as_json=json)
+
+
+def _fitting_executor(store: Store, tournament_id: int, jobs: int) -> AbstractContextManager[LocalExecutor]:
+    """Starts what plays a tournament.
+
+    Raises:
+        Refused: it began under another environment than the one here.
+    """
+    info = store.tournament(tournament_id)
+    if reason := why_not_here(store, Active(info.id, info.environment, 0), environment_here()):
+        raise Refused(
+            f"tournament {info.id} is not played here: {reason}. Its other games were played there, and these "
+            "might come out otherwise: resume it under its own environment (tournament doctor tells this one's)"
+        )
+    own = all(each.owner < FIRST_ACCOUNT for each in store.entrants(info.id))
+    return executor_here(jobs, own=own)
 
 
 def resume_command(tournament_id: int, db: str | None, replays: Path | None) -> str:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,15 +14,20 @@ import pytest
 from sqlalchemy import text
 
 from tests.command import Command
-from tournament import seeds
+from tests.store.play import play_all
+from tournament import cli_local, cli_run, seeds
 from tournament.cli import line_of
-from tournament.cli_common import find_bots
+from tournament.cli_common import Refused, find_bots
 from tournament.cli_local import _noted_interrupts
 from tournament.cli_run import resume_command
 from tournament.environment import environment as here
+from tournament.lock import CoordinatorLock
+from tournament.models import TournamentState
 from tournament.rules import Rules
 from tournament.store import Store
 from tournament.store_values import NewEntrant, NewTournament
+from workers.local import LocalExecutor
+from workers.sandbox.faults import SandboxFailure, SandboxRefused
 
 PROGRAM = (sys.executable, "-m", "tournament")
 Succeed = Callable[..., str]
@@ -301,6 +307,73 @@ def test_a_run_notes_its_environment(folder: Path, tournament: Succeed) -> None:
     with Store(f"sqlite:///{folder / 'tournament.db'}") as store:
         noted = store.tournament(1).environment
     assert {name: noted[name] for name in ("engine", "python", "modules")} == here()
+
+
+@pytest.mark.parametrize(
+    "error", [SandboxFailure("they die at once"), SandboxRefused("no seccomp"), KeyboardInterrupt()]
+)
+def test_an_executor_that_does_not_get_ready_leaves_no_process(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[LocalExecutor] = []
+
+    class Unready(LocalExecutor):
+        def __init__(self, jobs: int, *, plain: bool = False) -> None:
+            assert not plain
+            super().__init__(jobs, plain=True)
+            made.append(self)
+
+        def wait_ready(self) -> None:
+            raise error
+
+    monkeypatch.setattr(cli_local, "LocalExecutor", Unready)
+    with pytest.raises((type(error), Refused)), cli_local.executor_here(1, own=False):
+        pass
+    (executor,) = made
+    children = list(executor._children)
+    executor.close()
+    assert children == []
+
+
+def test_who_resumes_what_another_process_plays_sees_its_progress_and_starts_nothing(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_here(*_: object, **__: object) -> None:
+        pytest.fail("nothing is played here")
+
+    for name in ("environment_here", "executor_here"):
+        monkeypatch.setattr(cli_run, name, not_here)
+    path, ended = tmp_path / "begun.db", threading.Event()
+    begun(path, {**here(), "python": "CPython 2.7.18"})
+
+    def play() -> None:
+        with Store(str(path)) as own:
+            while own.tournament(1).state is not TournamentState.RUNNING and not ended.wait(0.02):
+                pass
+            play_all(own, 1)
+
+    with Store(str(path)) as store, CoordinatorLock(path) as lock:
+        store.set_state(1, TournamentState.PAUSED)
+        assert lock.acquire()
+        holder = threading.Thread(target=play)
+        holder.start()
+        try:
+            ran = command("resume", "--db", str(path))
+        finally:
+            ended.set()
+            holder.join()
+    assert ran.status == 0, ran.err
+    assert f"Process {os.getpid()} plays the matches of this database; this shows its progress." in ran.err
+    assert "simple:1" in ran.out
+
+
+def test_a_paused_tournament_that_is_not_played_here_stays_paused(tmp_path: Path, command: Command) -> None:
+    path = tmp_path / "begun.db"
+    begun(path, {**here(), "python": "CPython 2.7.18"})
+    with Store(str(path)) as store:
+        store.set_state(1, TournamentState.PAUSED)
+        assert command("resume", "--db", str(path)).status == 2
+        assert store.tournament(1).state is TournamentState.PAUSED
 
 
 @pytest.mark.parametrize(
