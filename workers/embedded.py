@@ -110,7 +110,8 @@ def _play(store: Store, fitting: Fitting, executor: LocalExecutor, stop: threadi
                 if is_drawn(store.tournament(played.match.tournament_id), played.match.key):
                     order_repeats(store, played.match.tournament_id, [played.match.number])
             if not run.busy:
-                for found in settle(store, left_to_us(store)[:REPEATS], executor, fitting.here):
+                orders = left_to_us(store)[:REPEATS]
+                for found in settle(store, orders, executor, fitting.here) if orders else ():
                     logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)
                 stop.wait(WAIT_S)
     finally:

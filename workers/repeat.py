@@ -155,11 +155,12 @@ def _play(
 
 
 def watch_repeats(store: Store, stop: threading.Event) -> None:
-    """Settles what is left to the trusted worker until told to stop; an executor runs only meanwhile."""
-    here = environment_here()
+    """Settles what is left to the trusted worker until told to stop; a sandbox or an executor runs only meanwhile."""
+    here: Environment | None = None
     while not stop.wait(LOOK_S):
         try:
             if orders := left_to_us(store)[:_AT_ONCE]:
+                here = here or environment_here()
                 with closing(LocalExecutor(1)) as executor:
                     for found in settle(store, orders, executor, here):
                         logger.info("match %d played again: %s %s", found.number, found.verdict, found.text)

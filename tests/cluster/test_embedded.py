@@ -10,13 +10,14 @@ import pytest
 
 from tests.cluster.fakes import HERE
 from tests.store.play import play, started
-from tournament.environment import demanding
+from tournament.environment import Environment, demanding
 from tournament.lock import CoordinatorLock
 from tournament.results import MatchResult
 from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_values import LeasedMatch
 from tournament.wire import MatchTask
+from workers import repeat
 from workers.embedded import Fitting, play_while
 from workers.local import LocalExecutor, MatchFailure
 from workers.local_run import LEASE_S, LocalRun
@@ -128,6 +129,37 @@ def test_who_comes_second_plays_when_the_first_is_gone(store: Store) -> None:
     second.join(PATIENCE_S)
     watch.join(PATIENCE_S)
     assert store.counts(tournament).finished == 3, "what the first had leased is played too"
+
+
+class SoonOver(threading.Event):
+    """Stops whoever waits for the second time."""
+
+    waits = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.waits += 1
+        if self.waits > 1:
+            self.set()
+        return self.is_set()
+
+
+def no_sandbox() -> Environment:
+    pytest.fail("nothing is to be played, and a sandbox is started")
+
+
+def test_where_nothing_is_to_be_played_no_sandbox_is_started(store: Store) -> None:
+    stop = SoonOver()
+    executor = Here(store, stop)
+    play_while(path_of(store), lambda: executor, stop, here=no_sandbox)
+    assert executor.closed
+
+
+def test_where_nothing_is_to_be_played_again_no_sandbox_is_started(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repeat, "environment_here", no_sandbox)
+    repeat.watch_repeats(store, SoonOver())
 
 
 def test_who_waits_for_its_turn_can_be_stopped(store: Store) -> None:
