@@ -133,6 +133,12 @@ class Checks(Database):
         with self.write_at(now) as (connection, moment):
             _give_up(connection, _leased(check), reason, moment)
 
+    def put_back(self, check: LeasedCheck) -> None:
+        """Puts what was checked when the program was to end back into the queue: that was no attempt."""
+        again = {"state": SubmissionState.WAITING, "stage": "received", "lease_until": None}
+        with self.write() as connection:
+            change_where(connection, SUBMISSION, _leased(check), **again, attempt=SUBMISSION.c.attempt - 1)
+
     def fail_stalled(self, *, now: float | None = None) -> int:
         """Fails what waits, if no check has begun or ended for long: then nobody checks here. Returns how many."""
         latest = func.max(func.coalesce(SUBMISSION.c.ended_at, SUBMISSION.c.started_at))

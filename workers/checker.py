@@ -94,7 +94,8 @@ class ChildJudge:
         Raises:
             Stopped: the program is to end.
         """
-        if self._child is None:
+        if self._child is None or self._child.process.poll() is not None:
+            self.close()  # one that died while nothing was asked of it
             cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [None]
             self._child = Child(cores[-1])
         self._child.send({**order, "forget": True}, sources)
@@ -152,7 +153,7 @@ class Checker:
             store.take_back_checks(all_of_them=True)
 
     def run(self, stop: threading.Event) -> None:
-        """Works until told to stop; a check that runs then is done once more after the next start."""
+        """Works until told to stop; a check that runs then goes back to the queue, and that was no attempt."""
         try:
             while not stop.is_set():
                 try:
@@ -195,9 +196,13 @@ class Checker:
                 "secret": secret,
             },
         }
-        answer = self._judge.ask(
-            order, [source, self._opponent[1]], limit_s, lambda stage: self._store.check_passed(check, stage)
-        )
+        try:
+            answer = self._judge.ask(
+                order, [source, self._opponent[1]], limit_s, lambda stage: self._store.check_passed(check, stage)
+            )
+        except Stopped:
+            self._store.put_back(check)
+            raise
         if "failure" in answer:
             self._store.give_up(check, str(answer["failure"]))
             return

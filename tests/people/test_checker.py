@@ -21,11 +21,12 @@ from tournament.results import MatchResult
 from tournament.rules import Limits, Rules
 from tournament.source import BotSource
 from tournament.store import Store
+from tournament.store_checks import MAX_ATTEMPTS
 from tournament.store_submissions import NewSubmission
 from tournament.store_tables import SUBMISSION
 from tournament.wire import MatchTask, game_result, result_to_json
 from workers import checker as checker_module
-from workers.checker import TRIAL_MATCHES, Checker, ChildJudge, check_limit_s, trial_verdict, verdict_of
+from workers.checker import TRIAL_MATCHES, Checker, ChildJudge, Stopped, check_limit_s, trial_verdict, verdict_of
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import Sandbox
 
@@ -90,6 +91,20 @@ def test_a_failure_of_ours_is_tried_once_more_and_then_said(store: Store) -> Non
     assert (failed.state, failed.verdict["reasons"]) == (SubmissionState.FAILED, ["no sandbox here"])
     store.retry_check(number, by=ada)
     checker.step()
+    assert store.submission(number).state is SubmissionState.ACCEPTED
+
+
+def test_restarts_during_a_check_cost_it_no_attempt(store: Store) -> None:
+    class Stopping(FakeJudge):
+        def ask(self, *_: Any) -> dict[str, Any]:
+            raise Stopped
+
+    ada, _ = contestant(store)
+    number = submit(store, ada, "fox")
+    for _ in range(MAX_ATTEMPTS + 1):
+        Checker(store, opponent(), Stopping()).run(threading.Event())
+        assert store.submission(number).state is SubmissionState.WAITING
+    Checker(store, opponent(), FakeJudge(done())).step()
     assert store.submission(number).state is SubmissionState.ACCEPTED
 
 
@@ -343,6 +358,18 @@ def test_a_child_that_dies_or_hangs_costs_the_check_an_attempt(judge: ChildJudge
     assert judge.ask(order, sources, 60.0, lambda _: None)["done"]["fault"]["kind"] == "timeout-cpu"
 
 
+def test_a_child_that_died_between_two_checks_costs_none_of_them_an_attempt(store: Store, judge: ChildJudge) -> None:
+    ada, _ = contestant(store)
+    checker = Checker(store, opponent(), judge)
+    for text in ("1", "2"):
+        number = submit(store, ada, "fox", text)
+        checker.step()
+        assert store.submission(number).state is SubmissionState.ACCEPTED
+        assert judge._child is not None
+        judge._child.process.kill()
+        judge._child.process.wait()
+
+
 def test_a_program_that_is_to_end_does_not_wait_for_a_check(store: Store, judge: ChildJudge) -> None:
     assert judge is not None  # there is a sandbox
     ada, _ = contestant(store)
@@ -358,6 +385,6 @@ def test_a_program_that_is_to_end_does_not_wait_for_a_check(store: Store, judge:
             return super().ask(order, sources, limit_s, tell)
 
     Checker(store, opponent(), Stopping(stop)).run(stop)
-    assert store.submission(number).state is SubmissionState.CHECKING
+    assert store.submission(number).state is SubmissionState.WAITING
     Checker(store, opponent(), FakeJudge(done())).step()
     assert store.submission(number).state is SubmissionState.ACCEPTED, "its attempt was not counted"

@@ -297,6 +297,26 @@ def test_a_check_that_is_lost_is_done_once_more_and_then_failed_with_a_reason(st
         store.retry_check(number, by=ada)
 
 
+def test_a_check_that_is_put_back_does_not_count(store: Store) -> None:
+    ada, _ = contestant(store)
+    number = submit(store, ada, "fox")
+    for _ in range(MAX_ATTEMPTS + 1):
+        check = store.lease_check(60)
+        assert check is not None
+        assert check.attempt == 1
+        store.put_back(check)
+        waiting = store.submission(number)
+        assert (waiting.state, waiting.stage) == (SubmissionState.WAITING, "received")
+    late = store.lease_check(60, now=1000.0)
+    assert late is not None
+    store.take_back_checks(now=2000.0)
+    again = store.lease_check(60)
+    assert again is not None
+    store.put_back(late)
+    assert store.submission(number).state is SubmissionState.CHECKING, "of another lease"
+    assert again.attempt == 2
+
+
 def test_a_verdict_after_its_lease_changes_nothing(store: Store) -> None:
     ada, _ = contestant(store)
     number = submit(store, ada, "fox")
