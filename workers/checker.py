@@ -110,6 +110,8 @@ class ChildJudge:
                     told(message["stage"])
                 elif "refused" in message:
                     return self._failed(f"bots cannot be run on this server: {message['refused']}")
+                elif "broken" in message:
+                    return self._failed(f"the sandbox failed on this server: {message['broken']}")
                 elif "done" in message or "failure" in message:
                     return message
             if self._child.ended:

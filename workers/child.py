@@ -55,6 +55,9 @@ def main() -> None:
             serve(sandbox, settings["slot"], sys.stdin, say)
     except SandboxRefused as failure:
         say({"refused": str(failure)})
+    except SandboxFailure as failure:
+        say({"broken": str(failure)})
+        sys.exit(f"the sandbox failed: {failure}")  # the executor counts children that die
 
 
 def serve(sandbox: Seating, slot: int, orders: Iterable[str], say: Say) -> None:

@@ -4,6 +4,7 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from tournament.store_tables import SUBMISSION
 from tournament.wire import MatchTask, game_result, result_to_json
 from workers import checker as checker_module
 from workers.checker import TRIAL_MATCHES, Checker, ChildJudge, Stopped, check_limit_s, trial_verdict, verdict_of
+from workers.local import LocalExecutor
 from workers.sandbox.faults import SandboxFailure
 from workers.sandbox.host import Sandbox
 
@@ -368,6 +370,35 @@ def test_a_child_that_died_between_two_checks_costs_none_of_them_an_attempt(stor
         assert judge._child is not None
         judge._child.process.kill()
         judge._child.process.wait()
+
+
+def test_a_sandbox_that_does_not_start_is_told_with_its_reason(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_fork_server(tmp_path, monkeypatch)
+    ada, _ = contestant(store)
+    number = submit(store, ada, "fox")
+    with closing(ChildJudge()) as judge:
+        checker = Checker(store, opponent(), judge)
+        for _ in range(MAX_ATTEMPTS):
+            checker.step()
+    (reason,) = store.submission(number).verdict["reasons"]
+    assert reason.startswith("the sandbox failed on this server: the fork server does not start: [Errno 2]")
+
+
+def test_children_without_a_sandbox_are_started_anew_a_few_times_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_fork_server(tmp_path, monkeypatch)
+    with closing(LocalExecutor(1)) as executor, pytest.raises(SandboxFailure, match="die as soon as they start"):
+        executor.wait_ready()
+
+
+def without_fork_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets no sandbox start in the children from here on."""
+    broken = "host.Sandbox.__init__.__kwdefaults__['command_prefix'] = ('/no/such/program',)"
+    (folder / "sitecustomize.py").write_text(f"from workers.sandbox import host\n{broken}\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
 def test_a_program_that_is_to_end_does_not_wait_for_a_check(store: Store, judge: ChildJudge) -> None:
