@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from dashboard.recorded import load_games, match_id, seating_names
 from dashboard.replay_steps import Document
 from dashboard.replay_text import result_words
-from dashboard.site import BotRef, Contest, SiteDep, TournamentRow, moment, shown
+from dashboard.site import BotRef, Contest, SiteDep, TournamentRow, empty_as, moment, shown
 from dashboard.web import csv_file, download, fraction
 from tournament import seeds
 from tournament.models import MatchState
@@ -53,12 +53,14 @@ class MatchRow:
 class MatchQuery(BaseModel):
     """Which matches are listed, as the address says it; `after` and `before` are numbers of matches."""
 
-    tournament: int | None = None
+    tournament: Annotated[int | None, empty_as(None)] = None
     bot: str = Field("", max_length=80)
     versus: str = Field("", max_length=80)
-    state: Literal["finished", "running", "queued", "failed", "cancelled", "all"] = "finished"
-    round: Annotated[int | None, BeforeValidator(lambda text: text or None)] = None  # a form sends an empty field too
-    faults: bool = False
+    state: Annotated[Literal["finished", "running", "queued", "failed", "cancelled", "all"], empty_as("finished")] = (
+        "finished"
+    )
+    round: Annotated[int | None, empty_as(None)] = None
+    faults: Annotated[bool, empty_as(False)] = False
     after: int | None = None
     before: int | None = None
 

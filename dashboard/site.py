@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from fastapi import Depends, HTTPException, Request
+from pydantic import BeforeValidator
 from starlette.responses import HTMLResponse
 
 from dashboard.web import Renderer
@@ -190,7 +191,12 @@ def contest_of_path(site: SiteDep, tournament_id: int) -> Contest:
     return site.contest(tournament_id)
 
 
-def contest_of_query(site: SiteDep, tournament: int | None = None) -> Contest:
+def empty_as(usual: object) -> BeforeValidator:
+    """Read an empty value in an address as none, for which the usual one stands: a form sends empty fields too."""
+    return BeforeValidator(lambda given: usual if given == "" else given)
+
+
+def contest_of_query(site: SiteDep, tournament: Annotated[int | None, empty_as(None)] = None) -> Contest:
     """Read the tournament that a query names, by default the newest."""
     return site.contest(tournament)
 

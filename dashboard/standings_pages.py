@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Response
 
 from dashboard import queries
 from dashboard.field import Field, StandingRow, anchor_of, cell_of, checkpoint_step, field_of
-from dashboard.site import BotRef, ChosenContestDep, Contest, Site, SiteDep, TournamentRow, shown
+from dashboard.site import BotRef, ChosenContestDep, Contest, Site, SiteDep, TournamentRow, empty_as, shown
 from dashboard.web import csv_file
 from tournament.standings import Cell, Standing, history
 from tournament.store_values import value_of
@@ -85,7 +85,9 @@ class HistoryPage:
     bots: tuple[BotRef, ...]
 
 
-def standings_page(site: SiteDep, contest: ChosenContestDep, q: str = "", house: bool = True) -> StandingsPage:
+def standings_page(
+    site: SiteDep, contest: ChosenContestDep, q: str = "", house: Annotated[bool, empty_as(True)] = True
+) -> StandingsPage:
     """Give the standings of a tournament, by default the newest; without the house bots if these are not wanted."""
     field = field_of(site, contest)
     left = [row for row in field.rows if q.lower() in row.bot and (house or not row.house)]
@@ -114,7 +116,10 @@ def chosen_entrants(contest: Contest, field: Field, names: str, most: int) -> li
 
 
 def head_to_head_page(
-    site: SiteDep, contest: ChosenContestDep, bots: str = "", show: Literal["share", "matches"] = "share"
+    site: SiteDep,
+    contest: ChosenContestDep,
+    bots: str = "",
+    show: Annotated[Literal["share", "matches"], empty_as("share")] = "share",
 ) -> HeadToHeadPage:
     """Give the matrix of some bots (names, or name:version, with commas), by default the first 20."""
     field = field_of(site, contest)

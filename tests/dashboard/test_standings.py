@@ -140,6 +140,24 @@ def test_no_text_cell_of_a_csv_starts_like_a_formula(text: str) -> None:
     assert csv_text(("a",), [(-1,), (-0.5,)]) == "a\r\n-1\r\n-0.5\r\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "fields"),
+    [
+        ("standings", "tournament= q= house="),
+        ("head-to-head", "bots= show="),
+        ("history", "bots="),
+        ("matches", "tournament= bot= versus= state= round= faults="),
+    ],
+)
+def test_an_empty_field_of_a_form_is_as_none(busy: TestClient, page: str, fields: str) -> None:
+    for ending in ("", ".csv") if page != "matches" else ("",):
+        plain = busy.get(f"/{page}{ending}")
+        assert plain.status_code == 200
+        for each in fields.split():
+            assert busy.get(f"/{page}{ending}?{each}").text == plain.text, each
+    assert busy.get(f"/api/v1/{page}?{fields.replace(' ', '&')}").json() == busy.get(f"/api/v1/{page}").json()
+
+
 def test_without_a_tournament_every_page_says_what_to_do(tmp_path: Path) -> None:
     with Store(str(tmp_path / "empty.db")) as store:
         store.migrate()
