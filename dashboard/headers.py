@@ -6,6 +6,7 @@ server-sent events.
 
 import asyncio
 
+from anyio import CancelScope, sleep_forever
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
@@ -58,14 +59,28 @@ class SafetyHeaders:
 
 
 class HeadAsGet:
-    """Answers HEAD like GET; the server itself leaves out the body, since the browser's method is still known to it."""
+    """Answers HEAD like GET; the server itself leaves out the body, since the browser's method is still known to it.
+
+    A body that comes in parts, such as a stream of events, is not made further than its first part.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ask for the whole answer."""
-        await self.app({**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope, receive, send)
+        """Ask for the whole answer, and of a stream for its beginning."""
+        if scope.get("method") != "HEAD":
+            await self.app(scope, receive, send)
+            return
+        with CancelScope() as making:
+
+            async def send_start(message: Message) -> None:
+                await send({**message, "more_body": False} if "more_body" in message else message)
+                if message.get("more_body"):
+                    making.cancel()
+                    await sleep_forever()  # this is where it ends: nothing may be sent after the last part
+
+            await self.app({**scope, "method": "GET"}, receive, send_start)
 
 
 class SameOrigin:

@@ -91,6 +91,18 @@ def test_a_stream_without_a_mark_starts_now_and_says_how_things_stand(running: S
     assert events[0][1] == running.last_event(1)
 
 
+def test_who_asks_only_for_the_head_of_a_stream_does_not_wait_for_its_end(running: Store) -> None:
+    begun = time.monotonic()
+    with TestClient(create_app(running, feed=Feed(running, poll_s=0.01, stream_s=20.0))) as client:
+        head = client.head("/api/v1/tournaments/1/events")
+        assert time.monotonic() - begun < 10
+    assert (head.status_code, head.headers["content-type"].split(";")[0], head.content) == (
+        200,
+        "text/event-stream",
+        b"",
+    )
+
+
 @pytest.mark.parametrize("mark", [10**15, 10**20])
 def test_a_mark_from_the_future_counts_as_now(running: Store, mark: int) -> None:
     events = read_stream(running, mark)
