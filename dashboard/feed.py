@@ -9,11 +9,11 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.exc import SQLAlchemyError
 
-from dashboard.site import Site, StreamSiteDep, numbers
+from dashboard.site import Contest, Site, StreamSiteDep, numbers
 from tournament.store import Store
 from tournament.store_values import EventInfo, Topic
 
@@ -66,6 +66,11 @@ class Feed:
         return batch
 
 
+def followed_contest(site: StreamSiteDep, tournament_id: int) -> Contest:
+    """Read the tournament before the stream begins: after that, nothing can be answered but events."""
+    return site.contest(tournament_id)
+
+
 @router.get(
     "/tournaments/{tournament_id}/events",
     response_class=EventSourceResponse,
@@ -74,16 +79,19 @@ class Feed:
     summary="Follow a tournament",
 )
 async def stream_events(
-    site: StreamSiteDep, tournament_id: int, last_event_id: Annotated[str, Header()] = "", after: int | None = None
+    site: StreamSiteDep,
+    contest: Annotated[Contest, Depends(followed_contest)],
+    last_event_id: Annotated[str, Header()] = "",
+    after: int | None = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream `result`, `void`, `failed`, `retried`, `state`, and after each batch of them `progress` and `standings`.
 
     Resumes after the event that `Last-Event-ID` (or `after`) names; without either it starts now. A stream ends after a
     minute; clients come back by themselves.
     """
-    contest = await asyncio.to_thread(site.contest, tournament_id)
+    tournament_id = contest.info.id
     mark = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 19 else after
-    last = await asyncio.to_thread(site.store.last_event, contest.info.id)
+    last = await asyncio.to_thread(site.store.last_event, tournament_id)
     # A mark from the future, such as one of a database made anew, must not become that of all listeners.
     mark = last if mark is None else max(0, min(mark, last))
     yield await _progress(site, tournament_id, mark, retry=RETRY_MS)

@@ -103,6 +103,12 @@ def test_who_asks_only_for_the_head_of_a_stream_does_not_wait_for_its_end(runnin
     )
 
 
+def test_a_stream_of_a_tournament_that_there_is_not_is_refused(running: Store) -> None:
+    with TestClient(create_app(running, feed=Feed(running, poll_s=0.01, stream_s=0.1))) as client:
+        for ask in (client.get, client.head):
+            assert ask("/api/v1/tournaments/99/events").status_code == 404
+
+
 @pytest.mark.parametrize("mark", [10**15, 10**20])
 def test_a_mark_from_the_future_counts_as_now(running: Store, mark: int) -> None:
     events = read_stream(running, mark)
