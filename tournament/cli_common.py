@@ -279,7 +279,9 @@ def _from_path(path: Path, before: Sequence[LocalBot]) -> LocalBot:
 
 @contextmanager
 def opened(db: str | None, *, wait_s: float = 0.0) -> Iterator[Store]:
-    """Opens the store that `--db` or the environment names, its tables up to date; what it says no to is `Refused`.
+    """Opens the store that `--db` or the environment names, its tables up to date.
+
+    What a person asks for is passed to it under `refusals`; any other `ValueError` is a mistake of ours.
 
     Args:
         db: what `--db` says.
@@ -298,8 +300,7 @@ def opened(db: str | None, *, wait_s: float = 0.0) -> Iterator[Store]:
                 logger.warning("the database does not answer; waiting for it, %.0f s at most: %s", wait_s, reason)
                 store.wait_until_ready(wait_s)
         store.migrate()
-        with refusals():
-            yield store
+        yield store
 
 
 def without_password(url: str) -> str:

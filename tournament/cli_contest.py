@@ -23,6 +23,7 @@ from tournament.cli_common import (
     opened,
     out,
     print_json,
+    refusals,
     with_rules,
 )
 from tournament.final_order import FinalOrder
@@ -77,7 +78,7 @@ def make(
         cores=cores or core_count(), limits={key: value for key, value in given.items() if value is not None},
         demands=tuple(demand or ()), repeat_share=repeat_share,
     )  # fmt: skip
-    with opened(db) as store:
+    with opened(db) as store, refusals():
         new = wish.made(store, store.now())
         if practice_at is not None:
             number, first = contest.practise(store, new, practice_at)
@@ -124,15 +125,16 @@ def plan(
         newest = store.tournaments(limit=1)
         info = newest[0] if tournament is None and newest else store.tournament(tournament)
         changes: dict[str, Any] = {}
-        if house or no_house:
-            changes["house"] = [each.name for each in house_entrants(house or [])]
-        if rounds is not None or time_budget is not None:
-            changes["budget_s"] = None if time_budget is None else duration_of(time_budget)
-        if changes:
-            store.replan(info.id, changes, rounds=rounds)
-            info = store.tournament(info.id)
-        entrants = contest.entrants_of(store, info, house_entrants)
-        found = contest.forecast_of(store, info, entrants)
+        with refusals():
+            if house or no_house:
+                changes["house"] = [each.name for each in house_entrants(house or [])]
+            if rounds is not None or time_budget is not None:
+                changes["budget_s"] = None if time_budget is None else duration_of(time_budget)
+            if changes:
+                store.replan(info.id, changes, rounds=rounds)
+                info = store.tournament(info.id)
+            entrants = contest.entrants_of(store, info, house_entrants)
+            found = contest.forecast_of(store, info, entrants)
         waiting = store.undecided(info.id, info.closes_at)
     if json:
         print_json({"bots": len(entrants), "waiting": waiting, **{n: getattr(found, n) for n in found.__slots__}})
@@ -164,11 +166,13 @@ def times(
     with opened(db) as store:
         info = store.tournament(tournament)
         zone = zone or info.plan.zone
-        opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
-        if only is not None:
-            store.extend(info.id, store.find_account(only).id, closes_at, why=reason)
-        else:
-            store.set_times(info.id, opens_at or info.opens_at, closes_at or info.closes_at, why=reason)
+        with refusals():
+            contest.zone_of(zone)  # also where each time given names its own offset
+            opens_at, closes_at = (None if text is None else contest.moment_of(text, zone) for text in (opens, closes))
+            if only is not None:
+                store.extend(info.id, store.find_account(only).id, closes_at, why=reason)
+            else:
+                store.set_times(info.id, opens_at or info.opens_at, closes_at or info.closes_at, why=reason)
         contest.tick(store, store.now(), house_entrants)
         shown = _row(store.tournament(tournament))
         out.print(f"Tournament {tournament} is {shown['state']}, closes {shown['closes'] or 'by hand'}.")
@@ -184,7 +188,7 @@ def start(
     db: Db = None,
 ) -> None:
     """Start: the last accepted version of every contestant that was received in time plays."""
-    with opened(db) as store:
+    with opened(db) as store, refusals():
         found = contest.start(store, tournament, house_entrants, anyway=anyway, now=store.now())
         out.print(f"Tournament {tournament} runs: {forecast_text(found)}")
 
@@ -239,7 +243,7 @@ def void(
     db: Db = None,
 ) -> None:
     """Take results out and have the matches played again."""
-    with opened(db) as store:
+    with opened(db) as store, refusals():
         for number in numbers:
             store.void(tournament, number, reason)
     out.print(f"Played again: {counted(len(numbers), 'match')}.")
@@ -267,7 +271,8 @@ def disqualify(
         found = [each for each in store.entrants(tournament) if bot in (each.text, each.name)]
         if len(found) != 1:
             raise Refused(f"{bot!r:.60} names {len(found)} bots of tournament {tournament}: expected one")
-        store.disqualify(tournament, found[0].position, reason)
+        with refusals():
+            store.disqualify(tournament, found[0].position, reason)
     out.print(f"{found[0].text} is {'re-instated' if undo else 'disqualified'}.")
 
 
@@ -278,7 +283,7 @@ def announce(
     db: Db = None,
 ) -> None:
     """Put a text on the site, for all."""
-    with opened(db) as store:
+    with opened(db) as store, refusals():
         out.print(f"Announcement {store.announce_text(text, tournament)}.")
 
 
@@ -337,6 +342,6 @@ def repeat(
     db: Db = None,
 ) -> None:
     """Have a sample played again by another worker, or by the server where there is none."""
-    with opened(db) as store:
+    with opened(db) as store, refusals():
         count = contest.repeat_sample(store, store.tournament(tournament).id, numbers or (), share=share)
     out.print(f"Played again: {counted(count, 'match')}; the page of the contest tells how that ends.")

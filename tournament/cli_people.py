@@ -11,9 +11,9 @@ from typing import Annotated, Final
 import typer
 
 from tournament import tokens
-from tournament.cli_common import Db, Json, Refused, notes, opened, out, print_json
+from tournament.cli_common import Db, Json, Refused, notes, opened, out, print_json, refusals
 from tournament.models_people import InviteKind
-from tournament.people import names_of
+from tournament.people import AccountInfo, names_of
 from tournament.settings import Settings
 from tournament.store import Store
 
@@ -42,7 +42,9 @@ def add(
     names = [name] if name is not None else _names(csv_file)
     base = _base(base)
     with opened(db) as store:
-        codes = [store.hand_over(account, by=None) for account in store.add_accounts(names, by=None)]
+        with refusals():
+            added = store.add_accounts(names, by=None)
+        codes = [store.hand_over(account, by=None) for account in added]
         rows = [(each, f"{base}/join/{code}") for each, code in zip(names, codes, strict=True)]
     if links is None:
         for each, link in rows:
@@ -89,7 +91,7 @@ def list_accounts(db: Db = None, json: Json = False) -> None:
 @app.command()
 def rename(who: Who, name: Annotated[str, typer.Argument(help="The new one.")], db: Db = None) -> None:
     """Change a display name."""
-    with opened(db) as store:
+    with opened(db) as store, refusals():
         store.rename(store.find_account(who).id, name, by=None)
 
 
@@ -97,7 +99,7 @@ def rename(who: Who, name: Annotated[str, typer.Argument(help="The new one.")], 
 def replace(who: Who, base: Base = None, db: Db = None) -> None:
     """End all tokens of an account, as when one was lost, and give a link for a new one."""
     with opened(db) as store:
-        account = store.find_account(who)
+        account = _account(store, who)
         store.revoke_all(account.id, by=None)
         out.print(f"{_base(base)}/join/{store.hand_over(account.id, by=None)}")
 
@@ -106,10 +108,15 @@ def replace(who: Who, base: Base = None, db: Db = None) -> None:
 def erase(who: Who, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, db: Db = None) -> None:
     """Replace an account, its name, its sources and texts; its bots' names and games stay."""
     with opened(db) as store:
-        account = store.find_account(who)
+        account = _account(store, who)
         if not yes and not typer.confirm(f"Erase {account.name}, {account.submissions} submissions, for good?"):
             raise typer.Exit(1)
         store.erase(account.id, by=None)
+
+
+def _account(store: Store, name: str) -> AccountInfo:
+    with refusals():  # bytes that are no text, which no database takes
+        return store.find_account(name)
 
 
 def claim_line(store: Store, base: str) -> str | None:

@@ -222,6 +222,30 @@ def test_a_mistake_of_ours_is_no_wrong_input() -> None:
     assert line_of(OSError("no file has to do with it")) is None
 
 
+@pytest.mark.parametrize(
+    ("arguments", "method"),
+    [
+        (("standings",), "figures"),
+        (("resume",), "lease"),
+        (("workers",), "workers"),
+        (("contest", "list"), "practices"),
+        (("contestant", "list"), "accounts"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else " ".join(given),
+)
+def test_a_mistake_of_ours_while_the_store_is_open_keeps_its_traceback(
+    arguments: tuple[str, ...], method: str, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(*_: object, **__: object) -> None:
+        json.loads("no JSON")
+
+    begun(folder / "tournament.db", {"layers": []})
+    monkeypatch.setattr(Store, method, mistaken)
+    with pytest.raises(json.JSONDecodeError) as raised:
+        command(*arguments)
+    assert "mistaken" in [entry.name for entry in raised.traceback]
+
+
 WITHOUT_EXTRAS = """
 import sys
 

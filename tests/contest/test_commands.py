@@ -159,6 +159,13 @@ def test_acts_that_say_too_little_get_one_line(store: Store, run: Run) -> None:
         (("disqualify", "1", "x", "--reason", ""), "expected one"),
         (("times", "1", "--for", "Ada", "--closes", "2019-01-01 18:00"), "expected a time after the close"),
         (("make", "y", "--practice-at", "02:00", "--opens", "2030-01-01 10:00"), "practice rounds with times"),
+        (("times", "1", "--for", "Ada", "--closes", "2030-01-01T18:00+01:00", "--zone", "Mars"), "'Mars' is no time"),
+        (("times", "1", "--for", "\udcff"), "surrogates not allowed"),
+        (("plan", "1"), "0 entrants: expected at least two"),
+        (("plan", "1", "--time-budget", "soon"), "no length of time"),
+        (("start", "1", "--anyway"), "0 entrants: expected at least two"),
+        (("make", "\udcff"), "surrogates not allowed"),
+        (("announce", "\udcff"), "surrogates not allowed"),
     ):
         assert words in contest(run, *arguments, status=2), arguments
     assert store.announcements() == []

@@ -21,6 +21,7 @@ from tests.people.test_checker import BOTS, opponent
 from tests.servers.finder import free_port
 from tournament import remote
 from tournament.cli import line_of, make_app
+from tournament.cli_common import Refused
 from tournament.cli_servers import _say_address
 from tournament.intake import check_upload
 from tournament.models_people import InviteKind
@@ -181,6 +182,8 @@ def test_contestants_are_added_in_bulk_renamed_replaced_and_erased(store: Store,
     assert "for others give --base" in run("org", "contestant", "link").output
     again = run("org", "contestant", "add", "ADA")
     assert "is taken" in str(again.exception)
+    for arguments in (("add", "A\u202eB"), ("rename", "ada", ""), ("rename", "\udcff", "x"), ("replace", "\udcff")):
+        assert isinstance(run("org", "contestant", *arguments).exception, Refused), arguments
     assert run("org", "contestant", "rename", "ada", "Countess").exit_code == 0
     replaced = run("org", "contestant", "replace", "Countess", "--base", "http://host").stdout.strip()
     assert store.find_invite(rows[1][1]) is None
