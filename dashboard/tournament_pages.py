@@ -88,7 +88,7 @@ def show_overview(request: Request, site: SiteDep) -> Response:
     try:
         contest = site.contest(None)
     except HTTPException:
-        return site.renderer.html(request, "overview.html", tournament=None, verdict="")
+        return site.renderer.html(request, "welcome.html")
     field = field_of(site, contest)
     return site.renderer.html(
         request,
