@@ -1,23 +1,75 @@
-"""The schema: made by migrations, equal to the models, and refusing what a row may not hold."""
+"""The schema: made by migrations, with its indexes and keys, and refusing what a row may not hold."""
 
 import sqlite3
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
+from sqlalchemy import inspect
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import SQLModel
 
 from tests.store.play import migrated, play, started
 from tournament import store as store_module
 from tournament.store import Store
 from tournament.store_tables import ENTRANT, GAME, MATCH, SOURCE, TOURNAMENT
 
+# What quick answers and the uniqueness of names and numbers rest on, beside the primary keys.
+INDEXES = {
+    "bot (account_id)",
+    "entrant (name, version)",
+    "event (tournament_id, id)",
+    "fault (tournament_id, entrant, match_id)",
+    "match (lease_until) where lease_until IS NOT NULL",
+    "match (state, id)",
+    "match (tournament_id, e0, e1, e2)",
+    "match (tournament_id, record_order)",
+    "match (tournament_id, state)",
+    "repeat (tournament_id, match_id)",
+    "session (token_id)",
+    "submission (account_id, received_at)",
+    "submission (bot_id, id)",
+    "submission (state, account_id, id) where state IN ('waiting', 'checking')",
+    "token (account_id)",
+    "tournament (state)",
+    "void (match_id)",
+    "void (tournament_id, id)",
+}
+UNIQUE = {
+    "account (name_key)",
+    "bot (name)",
+    "entrant (tournament_id, name, version)",
+    "match (tournament_id, key)",
+    "match (tournament_id, number)",
+    "submission (bot_id, version)",
+}
+LOOSE = {"audit.account_id"}
+"""Columns that name a row which need not be there: the record of acts outlives accounts."""
 
-def test_the_migrations_make_exactly_the_tables_of_the_models(store: Store) -> None:
+
+def test_a_database_has_the_indexes_and_the_unique_keys_that_are_counted_on(store: Store) -> None:
     with store.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
+        database = inspect(connection)
+        indexes, unique = set(), set()
+        for table in database.get_table_names():
+            for index in database.get_indexes(table):
+                where = index["dialect_options"].get("sqlite_where")
+                text = f"{table} ({', '.join(filter(None, index['column_names']))})"
+                indexes.add(text if where is None else f"{text} where {where}")
+            unique |= {f"{table} ({', '.join(key['column_names'])})" for key in database.get_unique_constraints(table)}
+    assert indexes == INDEXES
+    assert unique == UNIQUE
+
+
+def test_what_names_a_row_of_another_table_is_a_foreign_key(store: Store) -> None:
+    with store.read() as connection:
+        database = inspect(connection)
+        loose = {
+            f"{table}.{column['name']}"
+            for table in database.get_table_names()
+            for column in database.get_columns(table)
+            if column["name"].endswith("_id")
+            and not any(column["name"] in key["constrained_columns"] for key in database.get_foreign_keys(table))
+        }
+    assert loose == LOOSE
 
 
 def test_migrating_again_changes_nothing_and_keeps_the_rows(store: Store) -> None:
