@@ -29,6 +29,9 @@ DAY_S: Final = 24 * HOUR_S
 USUAL_CHECK_S: Final = 3.0
 """How long a check is said to take before any was done."""
 
+_NAME_LOCKS: Final = 1 << 40
+"""From here on the numbers of the advisory locks of bot names on PostgreSQL, far from all others."""
+
 
 _TRIED: Final = (
     select(SUBMISSION.c.id)
@@ -274,8 +277,11 @@ class Submissions(Checks):
             raise ValueError(
                 f"{new.bot!a:.60} is no bot name: expected at most 39 of a-z, 0-9, - and _, a letter or digit first"
             )
-        # Locked, so that no bot loses its name while its owner's upload comes in.
-        row = connection.execute(select(BOT).where(BOT.c.name == new.bot).with_for_update()).one_or_none()
+        if connection.dialect.name != "sqlite":
+            # Whoever else asks for the name waits, so that no bot loses it while its owner's upload comes in.
+            number = _NAME_LOCKS + zlib.crc32(new.bot.encode())
+            connection.execute(select(func.pg_advisory_xact_lock(number)))
+        row = connection.execute(select(BOT).where(BOT.c.name == new.bot)).one_or_none()
         if row is not None and row.account_id != new.account_id and _is_no_bot_yet(connection, row):
             # The name is free, and this one keeps one that nobody can ask for.
             change_row(connection, BOT, row.id, name=f"{row.name} ({row.id})")

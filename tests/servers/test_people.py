@@ -6,13 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from tests.people.people import RANDOM, contestant, organiser, submit
+from tests.people.people import HOUSE, RANDOM, contestant, organiser, submit
 from tests.people.test_store_people import *  # noqa: F403
 from tests.people.test_store_people import open_doors
 from tests.people.test_submissions import *  # noqa: F403
 from tests.servers.test_store import TABLES, database
-from tournament.models_people import InviteKind
-from tournament.store import NotFound, Store
+from tournament.models_people import InviteKind, SubmissionState
+from tournament.people import SiteOptions
+from tournament.store import NotFound, Store, WrongState
+from tournament.store_submissions import NewSubmission
 from tournament.tokens import new_code, new_token
 
 __all__ = ["database"]
@@ -67,6 +69,29 @@ def test_one_upload_sent_eight_times_at_once_is_one_submission(store: Store) -> 
     submit(store, ada, "fox", "0")
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(lambda _: submit(store, ada, "fox"), range(8)))) == 1
+
+
+def test_a_name_that_two_ask_for_at_once_is_one_contestants_and_nothing_waits_under_another(store: Store) -> None:
+    accounts = [contestant(store, name)[0] for name in ("Ada", "Bob")]
+    store.set_options(SiteOptions(bots=100, uploads_per_hour=1000), by=None)
+
+    def ask(account: int, name: str) -> bool:
+        try:
+            return submit(store, account, name) > 0
+        except WrongState:
+            return False
+
+    with ThreadPoolExecutor(2) as pool:
+        for name in map("fox-{}".format, range(30)):
+            store.submit(NewSubmission(accounts[0], name, "x.zip", None, ("not a bot",)), HOUSE)
+            assert sorted(pool.map(ask, accounts, [name] * 2)) == [False, True], name
+    refused = {each.bot for each in store.submissions(limit=100) if each.state is SubmissionState.REJECTED}
+    waiting = {each.bot for each in store.submissions(limit=100) if each.state is SubmissionState.WAITING}
+    assert len(refused) == len(waiting) == 30
+    assert all("(" not in name for name in waiting)
+    with ThreadPoolExecutor(2) as pool:
+        for name in map("new-{}".format, range(10)):
+            assert sorted(pool.map(ask, accounts, [name] * 2)) == [False, True], name
 
 
 def test_two_checkers_never_check_one_account_at_a_time(store: Store) -> None:
