@@ -12,6 +12,7 @@ from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 
 from dashboard.site import whole_site
+from dashboard.web import LABELS
 from tournament.store import NotFound, StoreError, WrongState
 from tournament.store_people import NameTaken
 from tournament.store_submissions import QuotaReached
@@ -46,14 +47,17 @@ class Problem:
     request_id: str
 
 
+def _reads_json(request: Request) -> bool:
+    return request.url.path.startswith("/api/v1") or request.url.path.endswith(".json")
+
+
 def problem_answer(request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Answer an error in the form that the asker reads: JSON under ``/api/v1``, else a page."""
     heading = TITLES.get(status, "The request failed")
     request_id = secrets.token_hex(6)
-    path = request.url.path
-    if path.startswith("/api/v1") or path.endswith(".json"):
+    if _reads_json(request):
         kind = "urn:smear-tournament:" + heading.lower().replace(" ", "-")
-        problem = Problem(kind, heading, status, detail, path, request_id)
+        problem = Problem(kind, heading, status, detail, request.url.path, request_id)
         return JSONResponse(asdict(problem), status, headers, media_type=PROBLEM_MEDIA_TYPE)
     page = {"status": status, "heading": heading, "detail": detail, "request_id": request_id}
     answer = whole_site(request).renderer.html(request, "problem.html", status, **page)
@@ -109,7 +113,10 @@ def install_problems(app: FastAPI) -> None:
         parts = []
         for part in error.errors():
             given = f" is {part['input']!r:.60}" if isinstance(part["input"], str) else ""
-            parts.append(f"{'.'.join(str(step) for step in part['loc'][1:])}{given}: {part['msg']}")
+            name = ".".join(str(step) for step in part["loc"][1:])
+            if part["loc"][0] == "body" and name in LABELS and not _reads_json(request):
+                name = f"“{LABELS[name]}”"
+            parts.append(f"{name}{given}: {part['msg']}")
         return problem_answer(request, 422, "; ".join(parts))
 
     # A number in an address that no database holds: SQLite's driver says the first, PostgreSQL's the second.

@@ -26,6 +26,32 @@ SUIT_WORDS = {"C": "clubs", "D": "diamonds", "H": "hearts", "S": "spades"}
 RANK_WORDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack", "T": "ten"} | {
     str(rank): word for rank, word in enumerate("two three four five six seven eight nine".split(), start=2)
 }
+LABELS = {
+    "players": "Seats in Cutthroat: 2 or 3",
+    "target": "Points to play to",
+    "deal_limit": "Deals after which a game ends",
+    "redeal_limit": "Thrown-in deals in a row after which it ends",
+    "bidder_takes": "Cards that the bidder takes in Wisconsin: 0 to 3",
+    "rounds": "Rounds",
+    "cores": "Matches side by side",
+    "decision_cpu_s": "CPU seconds of a decision",
+    "game_cpu_s": "CPU seconds of a game, to begin with",
+    "deal_cpu_s": "CPU seconds added for each deal",
+    "load_cpu_s": "CPU seconds to load a bot",
+    "memory_mib": "Memory of a bot in MiB",
+    "repeat_percent": "Percent of the matches that another worker plays again",
+    "public": "Everybody may look (else: only who is signed in)",
+    "frozen": "Submissions are closed",
+    "uploads_per_hour": "Uploads an hour, of each account",
+    "bots": "Bots, of each account",
+    "source_bytes": "Bytes of a bot, unpacked (16 MiB at most)",
+    "check_cpu_s_per_day": "Seconds of processor time in checks a day, of each account",
+    "waiting": "Submissions that may wait before the site says busy",
+    "cap": "How many may join",
+    "hours": "For how many hours",
+    "days": "Days (0: no end)",
+}
+"""What forms call the fields whose values can be refused, beside the field and in the refusal."""
 # Everything a terminal or a text editor could act on, and the marks that turn the direction of
 # text around: shown as escapes, so that a log cannot hide part of itself.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -144,6 +170,7 @@ class Renderer:
             suit=suit_symbol,
             interval_scale=interval_scale,
             rating_chart=rating_chart,
+            labels=LABELS,
         )
         filters = (number, rating, signed, percent, visible, ago, duration, card_words, fraction, stamp, iso)
         self.environment.filters.update({each.__name__: each for each in filters})

@@ -18,13 +18,14 @@ from tests.people.people import contestant, organiser
 from tests.people.site import Visitor, browser, nobody
 from tests.store.play import TWO, entrants, new, play, play_all, started
 from tournament.cli_servers import make_site
-from tournament.export import FILES, export_tournament
+from tournament.export import export_tournament
 from tournament.models import TournamentState
 from tournament.models_contest import Verdict
 from tournament.source import BotSource
 from tournament.store import Store
 from tournament.store_repeats import add_repeat
 from tournament.store_values import NewEntrant
+from tournament.verify_settings import FILES
 
 PAGES = ("/", "/standings?tournament=1", "/standings.csv?tournament=1", "/head-to-head?tournament=1",
          "/history?tournament=1", "/matches?tournament=1", "/tournaments/1", "/tournaments/1/screen",
@@ -246,11 +247,14 @@ def test_the_organisers_pages_are_well_formed_at_every_step(store: Store, app: F
         ({"zone": "Europe/Nowhere"}, "no time zone"),
         ({"practice_at": "25:00"}, "no time of day"),
         ({"decision_cpu_s": "-1"}, "positive number"),
-        ({"decision_cpu_s": "soon"}, "decision_cpu_s is &#39;soon&#39;: Input should be a valid number"),
-        ({"repeat_percent": "x"}, "repeat_percent is &#39;x&#39;: Input should be a valid number"),
+        ({"decision_cpu_s": "soon"}, "“CPU seconds of a decision” is &#39;soon&#39;: Input should be a valid number"),
+        ({"repeat_percent": "x"}, "plays again” is &#39;x&#39;: Input should be a valid number"),
         ({"repeat_percent": "nan"}, "expected 0 to 1"),
-        ({"memory_mib": "99999"}, "memory_mib is &#39;99999&#39;: Input should be less than or equal to 4096"),
-        ({"memory_mib": "1"}, "memory_mib is &#39;1&#39;: Input should be greater than or equal to 16"),
+        (
+            {"memory_mib": "99999"},
+            "“Memory of a bot in MiB” is &#39;99999&#39;: Input should be less than or equal to 4096",
+        ),
+        ({"memory_mib": "1"}, "“Memory of a bot in MiB” is &#39;1&#39;: Input should be greater than or equal to 16"),
         ({"rounds": "0"}, "rounds is 0: expected 1 to 10000"),
         ({"cores": "0"}, "cores is 0: expected 1 to 10000"),
         ({"practice_at": "02:00", "closes": "2026-12-01 09:00"}, "practice rounds with times for entries"),

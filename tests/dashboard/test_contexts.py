@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # What the renderer gives every template, and what templates import or define for themselves.
 FRAME = {
-    *("frame", "url_for", "static", "suit", "self", "range", "interval_scale", "rating_chart"),
+    *("frame", "url_for", "static", "suit", "self", "range", "interval_scale", "rating_chart", "labels"),
     *("parts", "charts", "cards", "words", "interval", "table", "page"),
 }
 CONTEXTS = {
