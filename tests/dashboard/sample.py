@@ -24,7 +24,7 @@ from tournament.wire import MatchTask, game_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tournament.deal import Deal
+    from tournament.deal import Action, Deal
 
 DATA = Path(__file__).parents[1] / "data"
 STARTED = 1_760_000_000.0
@@ -79,11 +79,12 @@ def play_game(sample: Sample, task: MatchTask, seating: int, rng: random.Random)
             continue
         skill = 0.15 + 0.85 * (sum(map(ord, bot)) % 7) / 6
         sensible = rng.random() < skill
+        choice: Action
         if deal.phase is Phase.BID:
             wanted = worth(deal.hands[seat]) if sensible else rng.choice((0, 0, 2, 3))
             choice = wanted if wanted in legal else 0
         elif deal.phase is Phase.PLAY and sensible:
-            choice = sensible_card(deal, legal)
+            choice = sensible_card(deal, [card for card in legal if isinstance(card, int)])
         else:
             choice = rng.choice(legal)
         timings += struct.pack("<BI", seat, rng.randrange(40, 9000))
