@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tournament.cli_common import TOURNAMENTS, Json, notes, out, print_json, refusals
+from tournament.cli_common import TOURNAMENTS, Json, notes, out, print_json, refusals, terminal_text
 
 app = typer.Typer()
 
@@ -42,7 +42,8 @@ def rate(
         table.add_column(title, justify="right")
     for row in rows:
         numbers = (_number(row[name]) for name in ("rating", "low", "high", "se"))
-        table.add_row(row["bot"], *numbers, str(row["games"]))
+        # Escaped before the table is laid out: what the terminal makes of it decides the width.
+        table.add_row(terminal_text(row["bot"]), *numbers, str(row["games"]))
     out.print(table)
 
 
