@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from tournament.game import End, Fault
+from tournament.game import End, FaultKind
 from tournament.models import MatchState, TournamentState
 from tournament.planning import Plan
 from tournament.replay import Player
@@ -237,9 +237,17 @@ class GameInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class FaultInfo(Fault):
-    """A recorded fault; everything from `message` on is for the bot's owner and the organiser."""
+class FaultInfo:
+    """A recorded fault; everything from `message` on is for the bot's owner and the organiser.
 
+    What `Fault` has stands here once more: that class may be compiled, and then it is no base class.
+    """
+
+    seat: int
+    kind: FaultKind
+    deal: int
+    attempt: int
+    act: int
     match_id: int
     number: int
     seating: int

@@ -82,3 +82,23 @@ def test_the_bounds_of_a_slice_call_nothing(module: str) -> None:
             inner = [each for bound in bounds for each in ast.walk(bound)]
             bad = [each for each in inner if isinstance(each, ast.Call | ast.NamedExpr | ast.Await)]
             assert not [each for each in bad if ast.unparse(each).partition("(")[0] != "len"], ast.unparse(node)
+
+
+def test_no_class_inherits_from_one_that_may_be_compiled() -> None:
+    """Python refuses that where it is compiled; `BotError` and `IllegalAction` are exceptions, which nobody extends."""
+    classes = {
+        name: {node.name for node in ast.parse(compiled.source_of(name).read_text("utf-8")).body
+               if isinstance(node, ast.ClassDef)}
+        for name in compiled.MODULES
+    }  # fmt: skip
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text("utf-8"))
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+            for alias in node.names if alias.name in classes.get(node.module or "", ())
+        }  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+                assert not bases & imported, f"{name}: {node.name} inherits from {', '.join(bases & imported)}"
