@@ -202,7 +202,9 @@ def import_bot(finder: SourceFinder) -> ModuleType:
     sys.modules[MODULE] = module
     try:
         exec(finder.get_code(MODULE), module.__dict__)  # noqa: S102  # a bot is there to be run
-    except BaseException:
+    except BaseException as error:
         sys.modules.pop(MODULE, None)
+        if isinstance(error, MemoryError):
+            module.__dict__.clear()  # what it holds may be all that there is, and the error is still to be described
         raise
     return sys.modules.get(MODULE, module)

@@ -87,7 +87,8 @@ def test_a_traceback_begins_at_the_bot_s_first_own_line_and_shows_it() -> None:
 def test_a_traceback_leaves_out_the_sandbox() -> None:
     with pytest.raises(BotError) as caught:
         loaded(source("exec(compile('raise ImportError(1)', '<sandbox>', 'exec'))"))
-    assert caught.value.text.splitlines()[1:] == [
+    without_marks = [line for line in caught.value.text.splitlines()[1:] if set(line) - set(" ~^")]  # as of Python 3.13
+    assert without_marks == [
         "Traceback (most recent call last):",
         '  File "bot.py", line 1, in <module>',
         "    exec(compile('raise ImportError(1)', '<sandbox>', 'exec'))",
