@@ -38,7 +38,6 @@ ROOT: Final = Path(__file__).parent.parent
 GROUP: Final = "smear"
 """What mypyc calls the library that the compiled modules share."""
 
-
 TAG: Final = f"smear-{sys.implementation.cache_tag}"
 """How the folders of this Python's modules begin."""
 
